@@ -1,0 +1,28 @@
+"""The methods, one ``dspy.Module`` a file, over signatures and retrievers.
+
+Names are imported on first use (``from abduce.programs import FHS``), because importing DSPy takes
+more than a second.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Direct": "direct",
+    "FHS": "fhs",
+    "FHSConfig": "config",
+    "LMGenerator": "generate",
+    "LMVerifier": "verify",
+    "Locus": "locus",
+    "RuleGenerator": "generate",
+    "Selector": "select",
+    "SymbolicVerifier": "verify",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

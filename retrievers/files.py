@@ -1,0 +1,125 @@
+"""Reading JSONL and CSV files of users: every complaint names the file, the line and the field."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from .errors import InputError
+
+Row = dict[str, Any]
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file, gzip-compressed where its name ends in ``.gz``; UTF-8 with or without a BOM."""
+    if not path.exists():
+        raise InputError("no such file", file=path)
+    if path.is_dir():
+        raise InputError("is a folder, not a file", file=path)
+    try:
+        if path.suffix == ".gz":
+            stream: TextIO = gzip.open(path, "rt", encoding="utf-8-sig", newline="")  # noqa: SIM115
+        else:
+            stream = path.open("r", encoding="utf-8-sig", newline="")
+        with stream:
+            yield stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+        raise InputError(f"truncated or corrupt ({e})", file=path) from e
+    except UnicodeDecodeError as e:
+        raise InputError(f"is not UTF-8 ({e.reason} at byte {e.start})", file=path) from e
+    except PermissionError as e:
+        raise InputError("may not be read (permission denied)", file=path) from e
+
+
+def read_jsonl(path: str | Path, bad: list[InputError] | None = None) -> Iterator[tuple[int, Row]]:
+    """Yield (line number, object) of a JSONL file, one JSON object a line; blank lines are passed over.
+
+    Args:
+        path: the file; ``.gz`` is decompressed.
+        bad: where given, a line that is not a JSON object is appended here and passed over.
+
+    Raises:
+        InputError: the file is missing, truncated, not UTF-8, or a line is not a JSON object.
+    """
+    path = Path(path)
+    with open_text(path) as stream:
+        for number, text in enumerate(stream, 1):
+            if not text.strip():
+                continue
+            try:
+                row = json.loads(text)
+            except (json.JSONDecodeError, RecursionError) as e:
+                reason = e.msg if isinstance(e, json.JSONDecodeError) else "nested too deeply"
+                problem = InputError(f"is not JSON: {reason}", file=path, line=number)
+            else:
+                if isinstance(row, dict):
+                    yield number, row
+                    continue
+                problem = InputError("is not a JSON object", file=path, line=number)
+            if bad is None:
+                raise problem
+            bad.append(problem)
+
+
+def read_csv(path: str | Path) -> Iterator[tuple[int, Row]]:
+    """Yield (line number, row) of a CSV or TSV file with a header line.
+
+    Raises:
+        InputError: the file is missing, not UTF-8, has no header, or a row has more cells than it.
+    """
+    path = Path(path)
+    delimiter = "\t" if ".tsv" in path.suffixes else ","
+    csv.field_size_limit(64 * 1024 * 1024)
+    with open_text(path) as stream:
+        reader = csv.DictReader(stream, delimiter=delimiter, strict=True)
+        try:
+            if not reader.fieldnames:
+                raise InputError("has no header line", file=path, line=1)
+            for row in reader:
+                if None in row:
+                    raise InputError("has more cells than the header", file=path, line=reader.line_num)
+                yield reader.line_num, {k: v for k, v in row.items() if v is not None}
+        except csv.Error as e:
+            raise InputError(f"is not CSV: {e}", file=path, line=reader.line_num) from e
+
+
+def read_rows(path: str | Path, bad: list[InputError] | None = None) -> Iterator[tuple[int, Row]]:
+    """Rows of a JSONL, CSV or TSV file, by its name (``.gz`` allowed)."""
+    path = Path(path)
+    kinds = [s for s in path.suffixes if s != ".gz"]
+    kind = kinds[-1] if kinds else ""
+    if kind in {".jsonl", ".ndjson"}:
+        return read_jsonl(path, bad)
+    if kind in {".csv", ".tsv"}:
+        return read_csv(path)
+    raise InputError("is none of .jsonl, .csv, .tsv (or those with .gz)", file=path)
+
+
+def require(row: Mapping[str, Any], field: str, path: Path, line: int) -> str:
+    """The text of a field that must be there.
+
+    Raises:
+        InputError: the field is missing, empty or not a text.
+    """
+    value = row.get(field)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if value is None:
+        raise InputError("is missing", file=path, line=line, field=field)
+    if not isinstance(value, str):
+        raise InputError(f"must be a text, not {type(value).__name__}", file=path, line=line, field=field)
+    if not value.strip():
+        raise InputError("is empty", file=path, line=line, field=field)
+    return value
+
+
+def first_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The first of several field names that the row has."""
+    return next((name for name in names if row.get(name) not in (None, "")), None)

@@ -1,0 +1,1 @@
+"""What each model call is asked and the typed answer it must give. Nothing is imported here."""
