@@ -1,0 +1,218 @@
+"""Dimension schemas: controlled vocabularies, normalisation, category profiles, the match operator.
+
+A schema is a data file (``vocabularies/*.toml``). Each dimension is matched by a controlled
+vocabulary or, a vocabulary-free one, by token overlap (SPEC sections 1 and 3; paper: A.1, A.2).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .tokenize import tok_set
+from .types import UNRESOLVED, Concept, Hypothesis, Judgement
+
+UNRESOLVED_SPELLINGS = frozenset(
+    {"", "na", "n/a", "none", "null", "unknown", "unsupported", "unresolved", "not specified", "not applicable"}
+)
+
+
+def is_unresolved(value: str | None) -> bool:
+    """Whether a generator's value is one of the spellings of :data:`UNRESOLVED`."""
+    return value is None or " ".join(value.replace("_", " ").casefold().split()).strip(".") in UNRESOLVED_SPELLINGS
+
+
+def half_overlap(value: str, text: str) -> bool:
+    """The match operator of a vocabulary-free dimension: ``|h & c| / |h| >= 0.5`` over tokens.
+
+    A value without a content token matches nothing.
+    """
+    tokens = tok_set(value)
+    return bool(tokens) and 2 * len(tokens & tok_set(text)) >= len(tokens)
+
+
+class Dimension(BaseModel):
+    """One semantic axis.
+
+    Args:
+        name: as the papers write it (``Family``).
+        match: ``vocabulary`` or ``overlap``.
+        description: the one line that tells a generator what belongs here.
+        categories: category name to trigger phrases; empty for an overlap dimension.
+        field: a metadata field of the concepts that decides a candidate's categories, in place of
+            trigger phrases in its text; ``values`` maps a category to that field's values.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    match: Literal["vocabulary", "overlap"]
+    description: str
+    categories: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    field: str | None = None
+    values: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+
+    @cached_property
+    def _triggers(self) -> dict[str, list[tuple[str, frozenset[str]]]]:
+        """Trigger phrases by one of their tokens: token to (category, all tokens of the phrase)."""
+        table: dict[str, list[tuple[str, frozenset[str]]]] = {}
+        for category, phrases in self.categories.items():
+            for phrase in (category.replace("_", " "), *phrases):
+                tokens = tok_set(phrase)
+                if tokens:
+                    table.setdefault(min(tokens), []).append((category, tokens))
+        return table
+
+    def categories_in(self, text: str) -> tuple[str, ...]:
+        """The categories of which a trigger phrase occurs in ``text``, in the vocabulary's order.
+
+        A phrase occurs when all its tokens do, which includes its occurrence as words of the text.
+        A category's own name is one of its phrases. (An occurrence inside a longer word does not
+        count: ``plan`` is not in ``plant``.)
+        """
+        tokens = tok_set(text)
+        found = {c for t in tokens for c, phrase in self._triggers.get(t, ()) if phrase <= tokens}
+        return tuple(c for c in self.categories if c in found)
+
+    def categories_of(self, concept: Concept) -> tuple[str, ...]:
+        """A candidate's own categories, by metadata where ``field`` is declared, else by its text."""
+        if self.match == "overlap":
+            return ()
+        if self.field is not None:
+            declared = concept.metadata.get(self.field)
+            held = {str(v) for v in declared} if isinstance(declared, list | tuple) else {str(declared)}
+            return tuple(c for c in self.categories if held & set(self.values.get(c, ())))
+        parts = (concept.id, concept.label, concept.definition, concept.datatype or "")
+        return self.categories_in(" ".join(parts))
+
+
+class DimensionSchema(BaseModel):
+    """The dimensions of one domain in canonical order.
+
+    The paper's category profile is the tuple of a candidate's category sets on the vocabulary-matched
+    dimensions.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    dimensions: tuple[Dimension, ...] = Field(min_length=1)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Dimension names in canonical order."""
+        return tuple(d.name for d in self.dimensions)
+
+    def __getitem__(self, name: str) -> Dimension:
+        for dimension in self.dimensions:
+            if dimension.name == name:
+                return dimension
+        raise KeyError(f"the schema {self.name!r} has no dimension {name!r}; it has {', '.join(self.names)}")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes whenever anything in the schema does."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    def hypothesis(self, values: Mapping[str, str | None], retrieval_query: str = "") -> Hypothesis:
+        """A normalised hypothesis from a generator's free-form values.
+
+        Unresolved spellings are dropped; a value that does not normalise is kept (it still goes into
+        the query) with an empty category tuple. Keys that are no dimension raise KeyError.
+        """
+        unknown = set(values) - set(self.names)
+        if unknown:
+            raise KeyError(f"the schema {self.name!r} has no dimension {sorted(unknown)[0]!r}")
+        resolved = {
+            n: " ".join(str(values[n]).split()) for n in self.names if not is_unresolved(values.get(n))
+        }
+        categories = {
+            d.name: d.categories_in(resolved[d.name])
+            for d in self.dimensions
+            if d.match == "vocabulary" and d.name in resolved
+        }
+        return Hypothesis(values=resolved, retrieval_query=retrieval_query.strip(), categories=categories)
+
+    def unnormalised(self, hypothesis: Hypothesis) -> dict[str, str]:
+        """The resolved values that no category of their dimension's vocabulary covers."""
+        return {n: hypothesis.values[n] for n, found in hypothesis.categories.items() if not found}
+
+    def profile(self, concept: Concept) -> tuple[tuple[str, ...], ...]:
+        """The category profile of a candidate: one category tuple a vocabulary-matched dimension."""
+        return tuple(d.categories_of(concept) for d in self.dimensions if d.match == "vocabulary")
+
+    def judge(self, hypothesis: Hypothesis, concept: Concept) -> dict[str, Judgement]:
+        """The symbolic check of one candidate (paper: "program-driven score"), by dimension.
+
+        Per resolved dimension: the category sets meet: support; they are disjoint, or only one side
+        has any: no support; neither side has any: support by :func:`half_overlap` with label and
+        definition. Unresolved: abstain.
+        """
+        text = f"{concept.label} {concept.definition}"
+        judgements: dict[str, Judgement] = {}
+        for dimension in self.dimensions:
+            value = hypothesis.values.get(dimension.name)
+            if value is None:
+                judgements[dimension.name] = Judgement.ABSTAIN
+                continue
+            wanted = set(hypothesis.categories.get(dimension.name, ()))
+            held = set(dimension.categories_of(concept))
+            supported = bool(wanted & held) if wanted or held else half_overlap(value, text)
+            judgements[dimension.name] = Judgement.SUPPORT if supported else Judgement.NO_SUPPORT
+        return judgements
+
+    @classmethod
+    def from_toml(cls, text: str) -> DimensionSchema:
+        """Read a schema from TOML text (see ``vocabularies/us-gaap.toml``).
+
+        Raises:
+            ValueError: not TOML, or not a schema; one line says where.
+        """
+        try:
+            raw: dict[str, Any] = tomllib.loads(text)
+            return cls(name=raw["name"], dimensions=tuple(raw["dimension"]))
+        except tomllib.TOMLDecodeError as e:
+            raise ValueError(f"not TOML: {e}") from e
+        except KeyError as e:
+            raise ValueError(f"a schema needs {e.args[0]!r}") from e
+        except ValidationError as e:
+            first = e.errors()[0]
+            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e
+
+
+@lru_cache(maxsize=8)
+def load_schema(name: str) -> DimensionSchema:
+    """A bundled schema by name (``us-gaap``), or any schema by the path of its TOML file.
+
+    Raises:
+        ValueError: no such schema, or the file is not one.
+    """
+    path = Path(name)
+    if path.suffix == ".toml":
+        if not path.exists():
+            raise ValueError(f"no schema file {name}")
+        return DimensionSchema.from_toml(path.read_text(encoding="utf-8"))
+    folder = resources.files(__package__) / "vocabularies"
+    found = folder / f"{name}.toml"
+    if not found.is_file():
+        known = sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
+        raise ValueError(f"no schema {name!r}; there are {', '.join(known)}")
+    return DimensionSchema.from_toml(found.read_text(encoding="utf-8"))
+
+
+__all__ = [
+    "UNRESOLVED",
+    "UNRESOLVED_SPELLINGS",
+    "Dimension",
+    "DimensionSchema",
+    "half_overlap",
+    "is_unresolved",
+    "load_schema",
+]
