@@ -1,0 +1,157 @@
+"""Measures over ordered id lists (SPEC: Metrics). The order of the list is the ranking: nothing is re-sorted.
+
+Ids match exactly after their namespace prefix is stripped (``us-gaap:Assets`` is ``Assets``). The gold
+answer is one id, several ids, or a mapping of ids to grades (above 0: relevant). All values lie in [0, 1].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..signatures.types import UtilityLabel
+
+Gold = str | Collection[str] | Mapping[str, float]
+
+DEPTH = 200
+"""The retrieval depth of both papers' tables: MRR looks no deeper."""
+
+RANKING_MEASURES = ("R@1", "R@10", "R@50", "R@200", "MRR")
+"""The columns of the FHS paper's main table that are taken before the selector."""
+
+
+def local_name(id_: str) -> str:
+    """An id without its namespace prefix: what follows the last colon (all of it where nothing does)."""
+    return id_.rpartition(":")[2] or id_
+
+
+def grades_of(gold: Gold) -> dict[str, float]:
+    """The relevant local names with their grades; a single id or a plain collection has grade 1."""
+    if isinstance(gold, str):
+        return {local_name(gold): 1.0}
+    pairs = gold.items() if isinstance(gold, Mapping) else ((g, 1.0) for g in gold)
+    return {local_name(id_): float(grade) for id_, grade in pairs if grade > 0}
+
+
+def rank_of(ids: Sequence[str], gold: Gold, depth: int | None = None) -> int | None:
+    """The rank, from 1, of the first relevant id within ``depth`` places; None where there is none."""
+    relevant = grades_of(gold)
+    for rank, id_ in enumerate(ids if depth is None else ids[:depth], 1):
+        if id_ in relevant or (":" in id_ and local_name(id_) in relevant):
+            return rank
+    return None
+
+
+def recall(ids: Sequence[str], gold: Gold, k: int) -> float:
+    """R@k: the share of the relevant ids within the first ``k`` places (one gold id: 0 or 1)."""
+    if isinstance(gold, str):
+        return float(rank_of(ids, gold, k) is not None)
+    relevant = grades_of(gold)
+    if not relevant:
+        return 0.0
+    return len({local_name(i) for i in ids[:k]} & relevant.keys()) / len(relevant)
+
+
+def reciprocal_rank(ids: Sequence[str], gold: Gold, depth: int = DEPTH) -> float:
+    """RR: 1 / rank of the first relevant id within ``depth`` places, else 0. Its mean is MRR."""
+    rank = rank_of(ids, gold, depth)
+    return 0.0 if rank is None else 1.0 / rank
+
+
+def accuracy(ids: Sequence[str], gold: Gold) -> float:
+    """Acc: 1 where the first id is relevant. Taken after the selector, or of a chosen option."""
+    return float(rank_of(ids, gold, 1) is not None)
+
+
+def coverage(pool: Iterable[str], gold: Gold) -> float:
+    """Search coverage: the share of the relevant ids that are in the pool ``U``, wherever they stand."""
+    relevant = grades_of(gold)
+    if not relevant:
+        return 0.0
+    return len({local_name(i) for i in pool} & relevant.keys()) / len(relevant)
+
+
+def ndcg(ids: Sequence[str], gold: Gold, k: int = DEPTH) -> float:
+    """nDCG@k with linear gain: sum of grade / log2(rank + 1), over that of the ideal order. A repeated id
+    counts once."""
+    left = grades_of(gold)
+    ideal = sum(g / math.log2(i + 2) for i, g in enumerate(sorted(left.values(), reverse=True)[:k]))
+    gained = 0.0
+    for i, id_ in enumerate(ids[:k]):
+        gained += left.pop(local_name(id_), 0.0) / math.log2(i + 2)
+    return gained / ideal if ideal else 0.0
+
+
+def useful(label: UtilityLabel | str) -> float:
+    """1 where a context set is decision-useful: Entailed or Useful-but-Not-Entailed (HCQR: Section 3)."""
+    return float(UtilityLabel(label) is not UtilityLabel.NOT_USEFUL)
+
+
+def dur(labels: Sequence[UtilityLabel | str]) -> float:
+    """DUR, the decision-useful rate: (Entailed + Useful) / all; 0 of none."""
+    return sum(map(useful, labels)) / len(labels) if labels else 0.0
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A named measure of one ranking. Called with (ids, gold) it returns a value in [0, 1]."""
+
+    name: str
+    meaning: str
+    compute: Callable[[Sequence[str], Gold], float]
+
+    def __call__(self, ids: Sequence[str], gold: Gold) -> float:
+        return self.compute(ids, gold)
+
+
+def measure(name: str) -> Measure:
+    """The measure of a name as papers write it: ``R@10``, ``MRR``, ``MRR@10``, ``nDCG@10``, ``Acc``.
+
+    Raises:
+        ValueError: no measure has that name, or its cutoff is not a whole number from 1.
+    """
+    base, at, cut = name.partition("@")
+    if at and not (cut.isdecimal() and int(cut) >= 1):
+        raise ValueError(f"{name!r}: the cutoff after @ must be a whole number from 1")
+    k = int(cut) if at else DEPTH
+    if base == "R" and at:
+        return Measure(name, f"share of the gold ids in the first {k}", lambda i, g: recall(i, g, k))
+    if base == "MRR":
+        return Measure(
+            name, f"1 / rank of the first gold id within {k}", lambda i, g: reciprocal_rank(i, g, k)
+        )
+    if base == "nDCG":
+        return Measure(name, f"discounted gain of the first {k} over the ideal", lambda i, g: ndcg(i, g, k))
+    if name == "Acc":
+        return Measure(name, "the first id is gold", accuracy)
+    raise ValueError(f"{name!r} is none of R@k, MRR, MRR@k, nDCG, nDCG@k, Acc")
+
+
+def score_ranking(
+    ids: Sequence[str],
+    gold: Gold,
+    measures: Sequence[str] = RANKING_MEASURES,
+    *,
+    pool: Iterable[str] | None = None,
+    selected: Sequence[str] | None = None,
+) -> dict[str, float]:
+    """All values of one example.
+
+    Args:
+        ids: the ranking before the selector, best first.
+        gold: what is right.
+        measures: names that :func:`measure` knows.
+        pool: the union of all rankings; where given, ``coverage`` is added.
+        selected: the order after the selector; where given, ``Acc`` is added.
+    """
+    if isinstance(gold, str) and tuple(measures) == RANKING_MEASURES:
+        rank = rank_of(ids, gold, DEPTH) or math.inf
+        values = {name: float(rank <= int(name[2:])) for name in RANKING_MEASURES[:-1]} | {"MRR": 1.0 / rank}
+    else:
+        values = {name: measure(name)(ids, gold) for name in measures}
+    if pool is not None:
+        values["coverage"] = coverage(pool, gold)
+    if selected is not None:
+        values["Acc"] = accuracy(selected, gold)
+    return values
