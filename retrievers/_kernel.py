@@ -6,9 +6,21 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def score(  # type: ignore[no-untyped-def]
-    query, n_query, indptr, indices, weights, label_indptr, label_indices, label_lengths, allowed, w_cov, k, raw, overlap
+    query,
+    n_query,
+    indptr,
+    indices,
+    weights,
+    label_indptr,
+    label_indices,
+    label_lengths,
+    allowed,
+    w_cov,
+    k,
+    raw,
+    overlap,
 ):
     """Score one query and return every document that can be among the first ``k``.
 
@@ -73,7 +85,7 @@ def score(  # type: ignore[no-untyped-def]
         least = np.partition(columns[0], m - k)[m - k]
         keep = np.nonzero(columns[0] >= least)[0]
         return touched[keep], columns[:, keep]
-    if m == n_passing or m == k:
+    if m in (n_passing, k):
         return touched[:m], columns
     # Documents without a query token share one score; the lowest ids among them fill up.
     rest = 1.0 if span <= 0.0 else 0.0

@@ -44,7 +44,12 @@ class Postings:
 
     @classmethod
     def build(
-        cls, ids: Sequence[str], documents: Sequence[list[str]], labels: Sequence[list[str]], k1: float, b: float
+        cls,
+        ids: Sequence[str],
+        documents: Sequence[list[str]],
+        labels: Sequence[list[str]],
+        k1: float,
+        b: float,
     ) -> Postings:
         """Index tokenised documents and the tokens of their labels.
 
@@ -58,7 +63,9 @@ class Postings:
 
         vocabulary: dict[str, int] = {}
         numbered = [[vocabulary.setdefault(t, len(vocabulary)) for t in tokens] for tokens in documents]
-        label_sets = [sorted({vocabulary.setdefault(t, len(vocabulary)) for t in tokens}) for tokens in labels]
+        label_sets = [
+            sorted({vocabulary.setdefault(t, len(vocabulary)) for t in tokens}) for tokens in labels
+        ]
         engine = bm25s.BM25(k1=k1, b=b, method="lucene", dtype="float64")
         if any(numbered):
             engine.index((numbered, dict(vocabulary)), show_progress=False)
@@ -100,7 +107,12 @@ class BM25Retriever:
     """
 
     def __init__(
-        self, taxonomy: Taxonomy, k1: float = 1.5, b: float = 0.75, w_cov: float = 1.0, tokenizer: Tokenizer = tok
+        self,
+        taxonomy: Taxonomy,
+        k1: float = 1.5,
+        b: float = 0.75,
+        w_cov: float = 1.0,
+        tokenizer: Tokenizer = tok,
     ) -> None:
         if k1 < 0 or not 0 <= b <= 1 or w_cov < 0:
             raise ValueError(f"need k1 >= 0, 0 <= b <= 1, w_cov >= 0; not k1={k1}, b={b}, w_cov={w_cov}")
@@ -177,7 +189,7 @@ class BM25Retriever:
         n = len(index.ids)
         raw = self._buffer("raw", n, np.float64)
         overlap = self._buffer("overlap", n, np.int32)
-        return score(  # type: ignore[no-any-return]
+        result: tuple[_Ints, _Floats] = score(
             numbers,
             n_query,
             index.indptr,
@@ -192,6 +204,7 @@ class BM25Retriever:
             raw,
             overlap,
         )
+        return result
 
     def _buffer(self, name: str, n: int, dtype: Any) -> npt.NDArray[Any]:
         """A zeroed array of at least n places that belongs to this thread; the kernel re-zeroes it."""
@@ -199,4 +212,4 @@ class BM25Retriever:
         if buffer is None or len(buffer) < n:
             buffer = np.zeros(n, dtype=dtype)
             setattr(self._scratch, name, buffer)
-        return buffer  # type: ignore[no-any-return]
+        return buffer

@@ -12,7 +12,12 @@ class InputError(ValueError):
     """
 
     def __init__(
-        self, message: str, *, file: str | Path | None = None, line: int | None = None, field: str | None = None
+        self,
+        message: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        field: str | None = None,
     ) -> None:
         place = ":".join(str(p) for p in (file, line) if p is not None)
         parts = [p for p in (place, f"field {field!r}" if field else "", " ".join(message.split())) if p]
@@ -23,4 +28,6 @@ class MissingExtra(InputError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; install abduce[{extra}] (pip install 'abduce[{extra}]')")
+        super().__init__(
+            f"{package} is not installed; install abduce[{extra}] (pip install 'abduce[{extra}]')"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class Taxonomy:
         ordered = sorted(concepts, key=lambda c: c.id)
         if not ordered:
             raise InputError(f"the taxonomy {name!r} has no concepts")
-        for previous, concept in zip(ordered, ordered[1:], strict=False):
+        for previous, concept in pairwise(ordered):
             if previous.id == concept.id:
                 raise InputError(f"the taxonomy {name!r} has the id {concept.id!r} twice", field="id")
         for concept in ordered:
@@ -112,7 +113,10 @@ class Taxonomy:
             id_ = strip_namespace(require(row, id_field, path, line).strip())
             if id_ in lines:
                 raise InputError(
-                    f"the id {id_!r} stands already in line {lines[id_]}", file=path, line=line, field=id_field
+                    f"the id {id_!r} stands already in line {lines[id_]}",
+                    file=path,
+                    line=line,
+                    field=id_field,
                 )
             lines[id_] = line
             label = require(row, "label", path, line)

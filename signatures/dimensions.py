@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
@@ -20,22 +21,37 @@ from .tokenize import tok_set
 from .types import UNRESOLVED, Concept, Hypothesis, Judgement
 
 UNRESOLVED_SPELLINGS = frozenset(
-    {"", "na", "n/a", "none", "null", "unknown", "unsupported", "unresolved", "not specified", "not applicable"}
+    {
+        "",
+        "na",
+        "n/a",
+        "none",
+        "null",
+        "unknown",
+        "unsupported",
+        "unresolved",
+        "not specified",
+        "not applicable",
+    }
 )
 
 
 def is_unresolved(value: str | None) -> bool:
     """Whether a generator's value is one of the spellings of :data:`UNRESOLVED`."""
-    return value is None or " ".join(value.replace("_", " ").casefold().split()).strip(".") in UNRESOLVED_SPELLINGS
+    return (
+        value is None
+        or " ".join(value.replace("_", " ").casefold().split()).strip(".") in UNRESOLVED_SPELLINGS
+    )
 
 
-def half_overlap(value: str, text: str) -> bool:
+def half_overlap(value: str, text: str | frozenset[str]) -> bool:
     """The match operator of a vocabulary-free dimension: ``|h & c| / |h| >= 0.5`` over tokens.
 
-    A value without a content token matches nothing.
+    A value without a content token matches nothing. The text may be given as its token set.
     """
     tokens = tok_set(value)
-    return bool(tokens) and 2 * len(tokens & tok_set(text)) >= len(tokens)
+    held = tok_set(text) if isinstance(text, str) else text
+    return bool(tokens) and 2 * len(tokens & held) >= len(tokens)
 
 
 class Dimension(BaseModel):
@@ -70,40 +86,60 @@ class Dimension(BaseModel):
                     table.setdefault(min(tokens), []).append((category, tokens))
         return table
 
-    def categories_in(self, text: str) -> tuple[str, ...]:
-        """The categories of which a trigger phrase occurs in ``text``, in the vocabulary's order.
+    def categories_in(self, text: str | frozenset[str]) -> tuple[str, ...]:
+        """The categories of which a trigger phrase occurs in a text, in the vocabulary's order.
 
         A phrase occurs when all its tokens do, which includes its occurrence as words of the text.
         A category's own name is one of its phrases. (An occurrence inside a longer word does not
-        count: ``plan`` is not in ``plant``.)
+        count: ``plan`` is not in ``plant``.) The text may be given as its token set.
         """
-        tokens = tok_set(text)
+        tokens = tok_set(text) if isinstance(text, str) else text
         found = {c for t in tokens for c, phrase in self._triggers.get(t, ()) if phrase <= tokens}
         return tuple(c for c in self.categories if c in found)
 
-    def categories_of(self, concept: Concept) -> tuple[str, ...]:
-        """A candidate's own categories, by metadata where ``field`` is declared, else by its text."""
+    def categories_of(self, concept: Concept, tokens: frozenset[str] | None = None) -> tuple[str, ...]:
+        """A candidate's own categories, by metadata where ``field`` is declared, else by its text.
+
+        ``tokens``: those of the concept's id, label, definition and datatype, where they are at hand.
+        """
         if self.match == "overlap":
             return ()
         if self.field is not None:
             declared = concept.metadata.get(self.field)
             held = {str(v) for v in declared} if isinstance(declared, list | tuple) else {str(declared)}
             return tuple(c for c in self.categories if held & set(self.values.get(c, ())))
-        parts = (concept.id, concept.label, concept.definition, concept.datatype or "")
-        return self.categories_in(" ".join(parts))
+        return self.categories_in(_identity(concept) if tokens is None else tokens)
+
+
+def _identity(concept: Concept) -> str:
+    return " ".join((concept.id, concept.label, concept.definition, concept.datatype or ""))
+
+
+@dataclass(frozen=True)
+class Features:
+    """What matching needs of one concept: its category profile and the tokens of its text.
+
+    ``profile`` has one category tuple for each vocabulary-matched dimension, in canonical order;
+    ``tokens`` are those of label and definition.
+    """
+
+    profile: tuple[tuple[str, ...], ...]
+    tokens: frozenset[str]
 
 
 class DimensionSchema(BaseModel):
     """The dimensions of one domain in canonical order.
 
     The paper's category profile is the tuple of a candidate's category sets on the vocabulary-matched
-    dimensions.
+    dimensions. ``evidence`` and ``concept`` are the words that prompts use for a fact and a concept.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     dimensions: tuple[Dimension, ...] = Field(min_length=1)
+    evidence: str = "a located value in a document"
+    concept: str = "concept"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,6 +151,9 @@ class DimensionSchema(BaseModel):
             if dimension.name == name:
                 return dimension
         raise KeyError(f"the schema {self.name!r} has no dimension {name!r}; it has {', '.join(self.names)}")
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -144,28 +183,37 @@ class DimensionSchema(BaseModel):
         """The resolved values that no category of their dimension's vocabulary covers."""
         return {n: hypothesis.values[n] for n, found in hypothesis.categories.items() if not found}
 
+    def features(self, concept: Concept) -> Features:
+        """A concept's category profile and text tokens."""
+        tokens = tok_set(_identity(concept))
+        profile = tuple(d.categories_of(concept, tokens) for d in self.dimensions if d.match == "vocabulary")
+        return Features(profile, tok_set(f"{concept.label} {concept.definition}"))
+
     def profile(self, concept: Concept) -> tuple[tuple[str, ...], ...]:
         """The category profile of a candidate: one category tuple a vocabulary-matched dimension."""
-        return tuple(d.categories_of(concept) for d in self.dimensions if d.match == "vocabulary")
+        return self.features(concept).profile
 
-    def judge(self, hypothesis: Hypothesis, concept: Concept) -> dict[str, Judgement]:
+    def judge(self, hypothesis: Hypothesis, candidate: Features) -> dict[str, Judgement]:
         """The symbolic check of one candidate (paper: "program-driven score"), by dimension.
 
         Per resolved dimension: the category sets meet: support; they are disjoint, or only one side
         has any: no support; neither side has any: support by :func:`half_overlap` with label and
         definition. Unresolved: abstain.
         """
-        text = f"{concept.label} {concept.definition}"
+        vocabulary = (d.name for d in self.dimensions if d.match == "vocabulary")
+        profile = dict(zip(vocabulary, candidate.profile, strict=True))
         judgements: dict[str, Judgement] = {}
-        for dimension in self.dimensions:
-            value = hypothesis.values.get(dimension.name)
+        for name in self.names:
+            value = hypothesis.values.get(name)
             if value is None:
-                judgements[dimension.name] = Judgement.ABSTAIN
+                judgements[name] = Judgement.ABSTAIN
                 continue
-            wanted = set(hypothesis.categories.get(dimension.name, ()))
-            held = set(dimension.categories_of(concept))
-            supported = bool(wanted & held) if wanted or held else half_overlap(value, text)
-            judgements[dimension.name] = Judgement.SUPPORT if supported else Judgement.NO_SUPPORT
+            wanted, held = hypothesis.categories.get(name, ()), profile.get(name, ())
+            if wanted or held:
+                supported = any(c in held for c in wanted)
+            else:
+                supported = half_overlap(value, candidate.tokens)
+            judgements[name] = Judgement.SUPPORT if supported else Judgement.NO_SUPPORT
         return judgements
 
     @classmethod
@@ -177,7 +225,8 @@ class DimensionSchema(BaseModel):
         """
         try:
             raw: dict[str, Any] = tomllib.loads(text)
-            return cls(name=raw["name"], dimensions=tuple(raw["dimension"]))
+            words = {k: v for k, v in raw.items() if k != "dimension"}
+            return cls(dimensions=tuple(raw["dimension"]), **words)
         except tomllib.TOMLDecodeError as e:
             raise ValueError(f"not TOML: {e}") from e
         except KeyError as e:
@@ -212,6 +261,7 @@ __all__ = [
     "UNRESOLVED_SPELLINGS",
     "Dimension",
     "DimensionSchema",
+    "Features",
     "half_overlap",
     "is_unresolved",
     "load_schema",

@@ -6,8 +6,10 @@ import re
 from functools import lru_cache
 
 FUNCTION_WORDS = frozenset(
-    "a an and are as at be been being but by for if in into is it its of on or that the their then "
-    "there these this to was were which with".split()
+    """
+    a an and are as at be been being but by for if in into is it its of on or that the their then
+    there these this to was were which with
+    """.split()
 )
 
 _RUN = re.compile(r"[^\W_]+")
@@ -39,6 +41,7 @@ def tok(text: str) -> list[str]:
     return [t for t in tokens if t]
 
 
+@lru_cache(maxsize=20_000)
 def tok_set(text: str) -> frozenset[str]:
     """The distinct tokens of ``text``."""
     return frozenset(tok(text))

@@ -1,0 +1,117 @@
+"""What every evidence-to-taxonomy program shares: retrieval into the trace, and consolidation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import dspy
+
+from ..retrievers.base import Ranking, Retriever, Where
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.types import Fact, Hypothesis
+from .calls import fan_out
+from .config import FHSConfig, SearchConfig
+from .fusion import Pool, final_ranking, fuse
+from .profiles import Profiles
+from .serialize import Serializer
+from .trace import Judged, Query, Trace
+from .verify import Verifier
+from .window import mean_support, profile_window
+
+
+class Program(dspy.Module):
+    """A method that ranks a taxonomy's concepts for a fact.
+
+    ``program(fact=fact)`` returns a ``dspy.Prediction`` with ``ranking`` (at most K concepts, best
+    first) and ``trace``. A program whose ``needs_gold`` is true is an oracle and also takes
+    ``gold=``, the gold concept's id.
+
+    Args:
+        retriever: the first stage.
+        serializer: how facts become text.
+        taxonomy: what is ranked; the retriever's own where not given.
+        config: the method's settings.
+    """
+
+    needs_gold = False
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        serializer: Serializer | None = None,
+        taxonomy: Taxonomy | None = None,
+        config: SearchConfig | None = None,
+    ) -> None:
+        super().__init__()
+        self.retriever = retriever
+        self.serializer = serializer or Serializer()
+        found = taxonomy if taxonomy is not None else getattr(retriever, "taxonomy", None)
+        if found is None:
+            raise ValueError("the retriever has no taxonomy of its own: give one")
+        self.taxonomy: Taxonomy = found
+        self.config: SearchConfig = config or SearchConfig()
+
+    def start(self) -> Trace:
+        """A fresh trace that knows the settings."""
+        return Trace(settings=self.config.model_dump(mode="json"))
+
+    def search(self, fact: Fact, queries: Sequence[Query], trace: Trace) -> list[Ranking]:
+        """Retrieve K candidates for each query within the fact's datatype, and record it."""
+        if not queries:
+            return []
+        with trace.timed("retrieve"):
+            where = [Where(datatype=fact.datatype)] * len(queries)
+            rankings = self.retriever.search([q.text for q in queries], self.config.K, where)
+        trace.retrieved(queries, rankings)
+        return rankings
+
+    def consolidate(self, trace: Trace) -> Pool:
+        """Fuse every ranking of the trace into its pool, cut to K (Eq. 4 and 5)."""
+        with trace.timed("fuse"):
+            pool = fuse(trace.rankings, self.config.kappa, self.config.fusion, self.config.normalise)
+            trace.count("pool", len(pool))
+            trace.pool = pool.cut(self.config.K)
+        return trace.pool
+
+    def answer(self, ranking: Ranking, trace: Trace, **more: Any) -> dspy.Prediction:
+        """The prediction of a program whose ranking is final."""
+        trace.final = ranking
+        return dspy.Prediction(ranking=ranking, trace=trace, **more)
+
+
+def verify_pool(
+    fact: Fact,
+    hypotheses: Sequence[Hypothesis],
+    pool: Pool,
+    verifier: Verifier,
+    profiles: Profiles,
+    config: FHSConfig,
+    trace: Trace,
+    round_: int = 0,
+) -> list[Judged]:
+    """Judge one window (or the whole pool) under every hypothesis at the same time."""
+    with trace.timed("verify"):
+        if verifier.over == "pool":
+            window = list(pool.ids)
+        else:
+            window = profile_window(pool.by_score(), profiles.profile, config.Kv, config.scan)
+        if not window:
+            return []
+        calls = [
+            partial(verifier, fact=fact, hypothesis=h, candidates=window, trace=trace, index=j)
+            for j, h in enumerate(hypotheses)
+        ]
+        judged = [Judged(j, window, v, round_) for j, v in enumerate(fan_out(calls))]
+    failed = sum(j.verdicts is None for j in judged)
+    if failed:
+        trace.count("failed_verifications", failed)
+    trace.judged += judged
+    return judged
+
+
+def rank_by_support(pool: Pool, judged: Sequence[Judged], config: FHSConfig) -> Ranking:
+    """The final ranking from the pool and the verdicts (Eq. 2 and 3)."""
+    support = mean_support(pool.ids, [j.verdicts for j in judged], config.abstain)
+    return final_ranking(pool, support, config.beta)

@@ -1,0 +1,59 @@
+"""Settings of the methods, named as in the papers; an unknown key is an error."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SearchConfig(BaseModel):
+    """What every method over rankings shares.
+
+    Args:
+        K: retrieval depth and length of the returned ranking, at least 1.
+        kappa: the constant of reciprocal rank fusion (Eq. 4), at least 0.
+        fusion: ``sum`` of reciprocal ranks, or their ``mean`` over the rankings that contain the
+            candidate.
+        normalise: range-normalise the fused scores over the pool (Eq. 5); False: raw fused scores.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    K: int = Field(default=200, ge=1)
+    kappa: float = Field(default=60.0, ge=0)
+    fusion: Literal["sum", "mean"] = "sum"
+    normalise: bool = True
+
+
+class SampleConfig(SearchConfig):
+    """A method that samples interpretations.
+
+    Args:
+        J: how many samples, at least 1.
+        temperature: of the samples, in [0, 2]; a method that is greedy says 0.
+        keep: which samples are used, by index from 0 (the ablation "no ensemble" keeps one of J);
+            empty: all.
+    """
+
+    J: int = Field(default=2, ge=1)
+    temperature: float = Field(default=0.8, ge=0, le=2)
+    keep: tuple[int, ...] = ()
+
+
+class FHSConfig(SampleConfig):
+    """Algorithm 1's settings (paper: Table 9).
+
+    Args:
+        Kv: candidates in the verifier's window, at least 1.
+        scan: how deep the window looks for distinct category profiles.
+        beta: weight of the verifier's support (Eq. 3), at least 0; 0 makes no verifier call.
+        forms: which renderings a table fact issues; a text fact issues the definition form only.
+        abstain: ``exclude`` abstentions from the support rate, or count them as ``no_support``.
+    """
+
+    Kv: int = Field(default=10, ge=1)
+    scan: int = Field(default=60, ge=1)
+    beta: float = Field(default=0.6, ge=0)
+    forms: tuple[Literal["label", "definition"], ...] = ("label", "definition")
+    abstain: Literal["exclude", "no_support"] = "exclude"

@@ -1,0 +1,92 @@
+"""FHS, factorized hypothesis search (paper: Section 4, Algorithm 1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+
+from ..retrievers.base import Retriever
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.dimensions import DimensionSchema
+from ..signatures.types import Fact, Hypothesis
+from .base import Program, rank_by_support, verify_pool
+from .config import FHSConfig
+from .fusion import final_ranking
+from .generate import Generator, LMGenerator
+from .profiles import Profiles
+from .render import render
+from .serialize import Serializer
+from .trace import Query, Trace
+from .verify import LMVerifier, Verifier
+
+
+class FHS(Program):
+    """Generate J hypotheses, render, retrieve, fuse, verify a profile-diverse window, rank.
+
+    Args:
+        retriever: the first stage.
+        schema: the domain's dimensions.
+        config: J, K, kappa, Kv, beta and the rest.
+        generator, verifier: model-backed ones where not given.
+        serializer: how facts become text.
+        taxonomy: what is ranked; the retriever's own where not given.
+        profiles: may be shared between programs over the same taxonomy and schema.
+        prompts: the prompt set of the model-backed parts.
+        verdicts: ``compact`` or ``spelled`` verifier answers.
+    """
+
+    config: FHSConfig
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        schema: DimensionSchema,
+        config: FHSConfig | None = None,
+        generator: Generator | None = None,
+        verifier: Verifier | None = None,
+        serializer: Serializer | None = None,
+        taxonomy: Taxonomy | None = None,
+        profiles: Profiles | None = None,
+        prompts: str = "default",
+        verdicts: Any = "compact",
+    ) -> None:
+        super().__init__(retriever, serializer, taxonomy, config or FHSConfig())
+        self.schema = schema
+        self.profiles = profiles or Profiles(schema, self.taxonomy)
+        self.generator: Generator = generator or LMGenerator(schema, self.serializer, prompts)
+        self.verifier: Verifier = verifier or LMVerifier(
+            schema, self.taxonomy, self.serializer, verdicts, prompts
+        )
+
+    def forward(self, fact: Fact) -> dspy.Prediction:
+        trace = self.start()
+        hypotheses = self.hypotheses(fact, trace)
+        queries = self.queries(fact, hypotheses, trace)
+        self.search(fact, queries, trace)
+        pool = self.consolidate(trace)
+        if self.config.beta == 0 or not hypotheses:
+            return self.answer(final_ranking(pool, {}, 0.0), trace)
+        judged = verify_pool(fact, hypotheses, pool, self.verifier, self.profiles, self.config, trace)
+        return self.answer(rank_by_support(pool, judged, self.config), trace)
+
+    def hypotheses(self, fact: Fact, trace: Trace) -> list[Hypothesis]:
+        """The hypotheses that are used, recorded in the trace; empty where every sample was dropped."""
+        with trace.timed("generate"):
+            drawn = self.generator(
+                fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
+            )
+        kept = [h for j, h in enumerate(drawn) if not self.config.keep or j in self.config.keep]
+        trace.hypotheses += kept
+        unnormalised = [self.schema.unnormalised(h) for h in kept]
+        if any(unnormalised):
+            trace.count("unnormalised_values", sum(map(len, unnormalised)))
+            trace.notes["unnormalised"] = unnormalised
+        return kept
+
+    def queries(self, fact: Fact, hypotheses: list[Hypothesis], trace: Trace) -> list[Query]:
+        """Both renderings of every hypothesis; with no hypothesis left, the direct query (counted)."""
+        if not hypotheses:
+            trace.count("direct_fallback")
+            return [Query(self.serializer.direct(fact), "direct")]
+        return render(fact, self.serializer.identify(fact), hypotheses, self.schema, self.config.forms)

@@ -1,0 +1,105 @@
+"""Consensus fusion and the final score (paper: Section 4.3, Eq. 3 to 5, Appendix B.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..retrievers.base import Floats, Ranking
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The candidate pool ``U`` in fused order.
+
+    ``fused`` holds S(c) of Eq. 4 and ``scores`` what later stages use: S~(c) of Eq. 5 in [0, 1], or S
+    itself where scores are left raw. Both have shape ``(len(ids),)``.
+    """
+
+    ids: Sequence[str]
+    fused: Floats
+    scores: Floats
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def cut(self, k: int) -> Pool:
+        """The first ``k`` candidates; scores stay normalised over the whole pool."""
+        return Pool(self.ids[:k], self.fused[:k], self.scores[:k])
+
+    def by_score(self) -> list[str]:
+        """Ids by score, ties by id: the order of the window and of the final ranking."""
+        order = sorted(range(len(self.ids)), key=lambda i: (-self.scores[i], self.ids[i]))
+        return [self.ids[i] for i in order]
+
+
+def range_norm(scores: Floats) -> Floats:
+    """``(S - min) / (max - min)`` over all given scores (Eq. 5); all tied: 0."""
+    if scores.size == 0:
+        return scores
+    span = scores.max() - scores.min()
+    if span <= 0:
+        return np.zeros_like(scores)
+    normed: Floats = (scores - scores.min()) / span
+    return normed
+
+
+def fuse(
+    rankings: Sequence[Ranking],
+    kappa: float = 60.0,
+    fusion: Literal["sum", "mean"] = "sum",
+    normalise: bool = True,
+    weights: Sequence[float] | None = None,
+) -> Pool:
+    """Reciprocal rank fusion of rankings into one pool (Eq. 4 and 5).
+
+    A candidate's score is summed only over the rankings that returned it. Ties fall by the first
+    ranking that returned the candidate, its best rank, then id.
+
+    Args:
+        rankings: any number; ranks count from 1.
+        kappa: the fusion constant.
+        fusion: ``sum``, or ``mean``: the sum divided by how many rankings contain the candidate.
+        normalise: whether ``scores`` are range-normalised over the pool.
+        weights: one factor per ranking (the papers' methods use none).
+    """
+    factors = [1.0] * len(rankings) if weights is None else list(weights)
+    total: dict[str, float] = {}
+    count: dict[str, int] = {}
+    first: dict[str, int] = {}
+    best: dict[str, int] = {}
+    for r, (ranking, factor) in enumerate(zip(rankings, factors, strict=True)):
+        for rank, id_ in enumerate(ranking.ids, 1):
+            total[id_] = total.get(id_, 0.0) + factor / (kappa + rank)
+            count[id_] = count.get(id_, 0) + 1
+            first.setdefault(id_, r)
+            best[id_] = min(best.get(id_, rank), rank)
+    if fusion == "mean":
+        total = {id_: s / count[id_] for id_, s in total.items()}
+    ids = sorted(total, key=lambda c: (-total[c], first[c], best[c], c))
+    fused = np.array([total[c] for c in ids], dtype=np.float64)
+    return Pool(ids, fused, range_norm(fused) if normalise else fused)
+
+
+def final_ranking(pool: Pool, support: Mapping[str, float], beta: float) -> Ranking:
+    """``S_final = S~ + beta * v`` over the pool, ordered by score, then id (Eq. 3).
+
+    Args:
+        pool: already cut to K.
+        support: v(c) in [0, 1] for every candidate; empty where no verifier ran.
+        beta: the verifier's weight.
+
+    Returns:
+        A ranking with the components ``fused``, ``fused_norm`` and ``support``.
+    """
+    v = np.array([support.get(c, 0.0) for c in pool.ids], dtype=np.float64)
+    scores = pool.scores + beta * v
+    order = sorted(range(len(pool)), key=lambda i: (-scores[i], pool.ids[i]))
+    return Ranking(
+        [pool.ids[i] for i in order],
+        scores[order],
+        {"fused": pool.fused[order], "fused_norm": pool.scores[order], "support": v[order]},
+    )

@@ -1,0 +1,83 @@
+"""Generators: a fact to J hypotheses, by a model or by rules (paper: Section 4.1)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol
+
+import dspy
+
+from ..signatures.dimensions import DimensionSchema
+from ..signatures.fhs import generator_signature
+from ..signatures.types import Fact, Hypothesis
+from .calls import ask_about, fan_out
+from .serialize import Serializer
+from .trace import Trace
+
+
+class Generator(Protocol):
+    """What FHS asks of a generator: up to J hypotheses, fewer where samples were dropped."""
+
+    def __call__(self, *, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis]: ...
+
+
+class LMGenerator(dspy.Module):
+    """J samples of one unmodified prompt, drawn at the same time.
+
+    Args:
+        schema: the dimensions that the answer must give.
+        serializer: how the evidence is written down.
+        prompts: name or path of the prompt set.
+    """
+
+    def __init__(
+        self, schema: DimensionSchema, serializer: Serializer | None = None, prompts: str = "default"
+    ) -> None:
+        super().__init__()
+        self.schema = schema
+        self.serializer = serializer or Serializer()
+        self.prompts = prompts
+        self.generate = dspy.Predict(generator_signature(schema, prompts))
+
+    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis]:
+        thunks = [partial(self.sample, fact, j, temperature, trace) for j in range(J)]
+        return [h for h in fan_out(thunks) if h is not None]
+
+    def sample(self, fact: Fact, j: int, temperature: float, trace: Trace) -> Hypothesis | None:
+        """Hypothesis ``j`` of a fact, or None where its replies did not parse."""
+        answer = ask_about(
+            self.generate, trace, "generator", fact, self.serializer, index=j, temperature=temperature
+        )
+        if answer is None:
+            return None
+        fields: dict[str, Any] = answer.model_dump()
+        return self.schema.hypothesis(fields, fields.pop("retrieval_query"))
+
+
+class RuleGenerator:
+    """One hypothesis without a model; rules do not sample, so J is 1 whatever is asked.
+
+    The vocabulary-matched dimensions take the categories whose trigger phrases occur in the row
+    header, else in the column header (a text fact: in the text around the mention). Of the vocabulary-free
+    dimensions the first takes the innermost row header; the others stay unresolved. The definition-form
+    query is the text at the locus.
+    """
+
+    def __init__(self, schema: DimensionSchema, serializer: Serializer | None = None) -> None:
+        self.schema = schema
+        self.serializer = serializer or Serializer()
+
+    def __call__(self, *, fact: Fact, J: int = 1, temperature: float = 0.0, trace: Trace) -> list[Hypothesis]:
+        locus = self.serializer.locus_text(fact)
+        table = fact.modality == "table"
+        sources = [fact.row_header or "", fact.column_header or ""] if table else [locus]
+        values: dict[str, str | None] = {}
+        free = [d.name for d in self.schema.dimensions if d.match == "overlap"]
+        for dimension in self.schema.dimensions:
+            if dimension.match == "overlap":
+                continue
+            found = next(filter(None, map(dimension.categories_in, sources)), ())
+            values[dimension.name] = ", ".join(c.replace("_", " ") for c in found) or None
+        if table and free and fact.row_header:
+            values[free[0]] = fact.row_header.split(" | ")[-1]
+        return [self.schema.hypothesis(values, locus)]

@@ -1,0 +1,18 @@
+"""Locus retrieval, abduce's own row: what stands at the locus is the query (SPEC sections 3 and 6)."""
+
+from __future__ import annotations
+
+import dspy
+
+from ..signatures.types import Fact
+from .base import Program
+from .trace import Query
+
+
+class Locus(Program):
+    """Identifier + row and column header of a cell, or + the text around a mention; one retrieval."""
+
+    def forward(self, fact: Fact) -> dspy.Prediction:
+        trace = self.start()
+        (ranking,) = self.search(fact, [Query(self.serializer.locus(fact), "locus")], trace)
+        return self.answer(ranking, trace)

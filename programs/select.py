@@ -1,0 +1,109 @@
+"""The shared listwise selector. Not part of any method (SPEC section 3, step 8; paper: C.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+
+from ..retrievers.base import Ranking
+from ..retrievers.taxonomy import strip_namespace
+from ..signatures.dimensions import DimensionSchema
+from ..signatures.select import selector_signature
+from .base import Program
+from .calls import INSTRUCTION_TOKENS, ask_about
+from .serialize import estimated_tokens
+from .verify import show_candidates
+
+SELECTED = 20
+"""At most so many concepts are placed above the rest."""
+
+SELECTOR_TOKENS = 30_000
+"""Token budget of the selector's prompt."""
+
+DEFINITION_CUTS = (320, 240, 120, 0)
+"""Characters of each definition, tried in turn until the prompt fits."""
+
+
+class Selector(dspy.Module):
+    """A program, then one model call that may place at most 20 of its concepts on top.
+
+    The prediction's ``ranking`` is the program's, reordered; ``retrieved`` is the program's own, on
+    which recall and MRR are measured. Ids that are not in the list are dropped and counted; if the call
+    fails the ranking stands, and it is counted.
+
+    Args:
+        program: what ranks.
+        schema: words of the prompt.
+        prompts: name or path of the prompt set.
+    """
+
+    def __init__(
+        self, program: Program, schema: DimensionSchema | None = None, prompts: str = "default"
+    ) -> None:
+        super().__init__()
+        self.program = program
+        schema = schema or getattr(program, "schema", None)
+        if schema is None:
+            raise ValueError("the program has no dimension schema of its own: give one")
+        self.select = dspy.Predict(selector_signature(schema, prompts))
+
+    @property
+    def needs_gold(self) -> bool:
+        return self.program.needs_gold
+
+    def forward(self, fact: Any, **more: Any) -> dspy.Prediction:
+        prediction = self.program(fact=fact, **more)
+        ranking, trace = prediction.ranking, prediction.trace
+        if not len(ranking):
+            trace.selected = []
+            return dspy.Prediction(ranking=ranking, retrieved=ranking, trace=trace)
+        concepts = [self.program.taxonomy[c] for c in ranking.ids]
+        room = (
+            SELECTOR_TOKENS
+            - INSTRUCTION_TOKENS
+            - estimated_tokens("".join(self.program.serializer.evidence(fact).values()))
+        )
+        shown = ""
+        for cut in DEFINITION_CUTS:
+            shown = show_candidates(concepts, cut)
+            if estimated_tokens(shown) <= room:
+                break
+        with trace.timed("select"):
+            answer = ask_about(
+                self.select,
+                trace,
+                "selector",
+                fact,
+                self.program.serializer,
+                budget=SELECTOR_TOKENS,
+                candidates=shown,
+            )
+        if answer is None:
+            trace.count("selector_failed")
+            return dspy.Prediction(ranking=ranking, retrieved=ranking, trace=trace)
+        listed = set(ranking.ids)
+        chosen = list(dict.fromkeys(strip_namespace(i.strip()) for i in answer.ids))
+        invented = [c for c in chosen if c not in listed]
+        if invented:
+            trace.count("selector_invented_ids", len(invented))
+            trace.notes["invented"] = invented
+        trace.selected = [c for c in chosen if c in listed][:SELECTED]
+        return dspy.Prediction(ranking=promote(ranking, trace.selected), retrieved=ranking, trace=trace)
+
+
+def promote(ranking: Ranking, selected: list[str]) -> Ranking:
+    """The ranking with the selected ids on top in their order; no id is lost or added.
+
+    Scores stay those of the first stage and so no longer fall from the top.
+    """
+    places = {id_: i for i, id_ in enumerate(ranking.ids)}
+    chosen = [places[c] for c in selected]
+    order = chosen + [i for i in range(len(ranking)) if i not in set(chosen)]
+    return Ranking(
+        [ranking.ids[i] for i in order],
+        ranking.scores[order],
+        {name: values[order] for name, values in ranking.components.items()},
+        ranking.candidates,
+        ranking.fell_back,
+    )

@@ -1,0 +1,101 @@
+"""What a program did for one input: everything its ranking can be recomputed from."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..retrievers.base import Ranking
+from ..signatures.types import Hypothesis, Verdict
+from .fusion import Pool
+
+_COUNTING = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Query:
+    """One retrieval query.
+
+    ``form`` is how it was made (``direct``, ``locus``, ``label``, ``definition``, ``gold``, ...);
+    ``hypothesis`` the index of the hypothesis it renders; ``round`` counts from 0.
+    """
+
+    text: str
+    form: str
+    hypothesis: int | None = None
+    round: int = 0
+
+
+@dataclass
+class Call:
+    """One answered, dropped or failed model call. ``raw`` is the reply as it came."""
+
+    stage: str
+    ok: bool
+    raw: str = ""
+    error: str = ""
+    seconds: float = 0.0
+    index: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass
+class Judged:
+    """One verification: a window under one hypothesis; ``verdicts`` is None where the call failed."""
+
+    hypothesis: int
+    window: list[str]
+    verdicts: list[Verdict] | None
+    round: int = 0
+
+
+@dataclass
+class Trace:
+    """The whole trail of one program over one input.
+
+    Counters are named by what they count: ``retrievals``, ``llm_calls``, ``dropped_replies``,
+    ``direct_fallback``, ``datatype_fallback``, ``failed_verifications``, ``unnormalised_values``,
+    ``selector_invented_ids``, ``selector_failed``, ``truncated_contexts``.
+    """
+
+    queries: list[Query] = field(default_factory=list)
+    rankings: list[Ranking] = field(default_factory=list)
+    hypotheses: list[Hypothesis] = field(default_factory=list)
+    pool: Pool | None = None
+    judged: list[Judged] = field(default_factory=list)
+    final: Ranking | None = None
+    selected: list[str] | None = None
+    calls: list[Call] = field(default_factory=list)
+    counters: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def count(self, name: str, n: int = 1) -> None:
+        """Add to a counter; safe where calls fan out."""
+        with _COUNTING:
+            self.counters[name] += n
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the wall time of the block to ``seconds[stage]``."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+    def retrieved(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> None:
+        """Record a batch of queries with what came back."""
+        self.queries += queries
+        self.rankings += rankings
+        self.count("retrievals", len(queries))
+        fallbacks = sum(r.fell_back for r in rankings)
+        if fallbacks:
+            self.count("datatype_fallback", fallbacks)

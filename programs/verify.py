@@ -1,0 +1,138 @@
+"""Verifiers: a window of candidates under one hypothesis to a verdict each (paper: Section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import dspy
+
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.answers import VerdictForm, judgements, verdicts_answer
+from ..signatures.dimensions import DimensionSchema
+from ..signatures.fhs import verifier_signature
+from ..signatures.types import UNRESOLVED, Concept, Fact, Hypothesis, Judgement, Verdict
+from .calls import ask_about
+from .profiles import Profiles
+from .serialize import Serializer
+from .trace import Trace
+
+DEFINITION_CHARACTERS = 320
+"""How much of a candidate's definition is shown."""
+
+
+class Verifier(Protocol):
+    """What FHS asks of a verifier. ``over`` says whether it judges the window or the whole pool."""
+
+    over: Literal["window", "pool"]
+
+    def __call__(
+        self, *, fact: Fact, hypothesis: Hypothesis, candidates: Sequence[str], trace: Trace, index: int
+    ) -> list[Verdict] | None: ...
+
+
+def show_candidate(rank: int, concept: Concept, definition: int = DEFINITION_CHARACTERS) -> str:
+    """A candidate as a model sees it: rank, id, datatype, label, definition, references.
+
+    ``definition`` is how many of the definition's characters are shown; 0: none.
+    """
+    parts = [f"{rank}. {concept.id}"]
+    if concept.datatype:
+        parts.append(concept.datatype)
+    parts.append(concept.label)
+    text = " ".join(concept.definition.split())[:definition]
+    if text:
+        parts.append(text)
+    references = concept.metadata.get("references")
+    if references:
+        listed = references if isinstance(references, str) else "; ".join(map(str, references))
+        parts.append(f"references: {listed}")
+    return " | ".join(parts)
+
+
+def show_candidates(concepts: Sequence[Concept], definition: int = DEFINITION_CHARACTERS) -> str:
+    """Candidates one a line, numbered from 1."""
+    return "\n".join(show_candidate(i, c, definition) for i, c in enumerate(concepts, 1))
+
+
+def show_hypothesis(hypothesis: Hypothesis, schema: DimensionSchema) -> str:
+    """A hypothesis one dimension a line, in canonical order."""
+    return "\n".join(f"{name}: {hypothesis.values.get(name, UNRESOLVED)}" for name in schema.names)
+
+
+class LMVerifier(dspy.Module):
+    """One structured call over (fact, hypothesis, window).
+
+    Args:
+        schema, taxonomy: what is judged.
+        serializer: how the evidence is written down.
+        form: ``compact`` or ``spelled`` answers.
+        prompts: name or path of the prompt set.
+    """
+
+    over: Literal["window", "pool"] = "window"
+
+    def __init__(
+        self,
+        schema: DimensionSchema,
+        taxonomy: Taxonomy,
+        serializer: Serializer | None = None,
+        form: VerdictForm = "compact",
+        prompts: str = "default",
+    ) -> None:
+        super().__init__()
+        self.schema, self.taxonomy = schema, taxonomy
+        self.serializer = serializer or Serializer()
+        self.form: VerdictForm = form
+        self.prompts = prompts
+        self.verify = dspy.Predict(verifier_signature(schema, 1, form, prompts))
+        self._sized: dict[tuple[str, int], type[dspy.Signature]] = {}
+
+    def _signature(self, n: int) -> type[dspy.Signature]:
+        """The predictor's current signature (an optimizer may have reworded it) for n candidates."""
+        current = self.verify.signature
+        key = (current.instructions, n)
+        if key not in self._sized:
+            answer = verdicts_answer(self.schema, n, self.form)
+            self._sized[key] = current.with_updated_fields("answer", type_=answer)
+        return self._sized[key]
+
+    def forward(
+        self, fact: Fact, hypothesis: Hypothesis, candidates: Sequence[str], trace: Trace, index: int
+    ) -> list[Verdict] | None:
+        answer = ask_about(
+            self.verify,
+            trace,
+            "verifier",
+            fact,
+            self.serializer,
+            index=index,
+            signature=self._signature(len(candidates)),
+            candidates=show_candidates([self.taxonomy[c] for c in candidates]),
+            hypothesis=show_hypothesis(hypothesis, self.schema),
+        )
+        if answer is None:
+            return None
+        verdicts = []
+        for candidate, item in zip(candidates, answer.verdicts, strict=True):
+            said = judgements(self.schema, item)
+            heard = {d: j if d in hypothesis.values else Judgement.ABSTAIN for d, j in said.items()}
+            verdicts.append(Verdict(concept_id=candidate, judgements=heard))
+        return verdicts
+
+
+class SymbolicVerifier:
+    """The program-driven check in place of the model, over the whole pool (SPEC section 3)."""
+
+    over: Literal["window", "pool"] = "pool"
+
+    def __init__(self, schema: DimensionSchema, profiles: Profiles) -> None:
+        self.schema, self.profiles = schema, profiles
+
+    def __call__(
+        self, *, fact: Fact, hypothesis: Hypothesis, candidates: Sequence[str], trace: Trace, index: int
+    ) -> list[Verdict] | None:
+        return [
+            Verdict.model_construct(concept_id=c, judgements=self.schema.judge(hypothesis, self.profiles[c]))
+            for c in candidates
+        ]

@@ -1,0 +1,130 @@
+"""Types of model answers: bounded on the wire, forgiving of case and spelling, strict about the rest."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+
+from .dimensions import DimensionSchema
+from .types import Judgement
+
+MAX_VALUE = 200
+"""Characters of one dimension value."""
+
+MAX_QUERY = 600
+"""Characters of one definition-form query or description."""
+
+VerdictForm = Literal["compact", "spelled"]
+
+CODES = {"s": Judgement.SUPPORT, "n": Judgement.NO_SUPPORT, "x": Judgement.ABSTAIN}
+
+_SPELLINGS = {
+    "support": "support",
+    "supported": "support",
+    "supports": "support",
+    "yes": "support",
+    "no_support": "no_support",
+    "not_supported": "no_support",
+    "unsupported": "no_support",
+    "no": "no_support",
+    "abstain": "abstain",
+    "abstained": "abstain",
+    "unresolved": "abstain",
+    "n/a": "abstain",
+    "na": "abstain",
+    "none": "abstain",
+}
+
+
+class Answer(BaseModel):
+    """Base of every answer: extra keys are refused, text is stripped."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+
+def _spelling(value: Any) -> Any:
+    if isinstance(value, str):
+        key = "_".join(value.strip().strip(".").casefold().replace("-", " ").replace("_", " ").split())
+        return _SPELLINGS.get(key, value)
+    return value
+
+
+def _code(value: Any) -> Any:
+    return "".join(value.split()).casefold() if isinstance(value, str) else value
+
+
+def _unresolved(value: Any) -> Any:
+    return "UNRESOLVED" if value is None else value
+
+
+SpelledJudgement = Annotated[Literal["support", "no_support", "abstain"], BeforeValidator(_spelling)]
+
+
+class Description(Answer):
+    """A free-text interpretation: one retrieval-ready description."""
+
+    description: str = Field(min_length=1, max_length=MAX_QUERY)
+
+
+class Revision(Answer):
+    """A critique of the previous interpretation and the description that replaces it."""
+
+    critique: str = Field(max_length=MAX_QUERY)
+    description: str = Field(min_length=1, max_length=MAX_QUERY)
+
+
+class SubQueries(Answer):
+    """One sub-query for each of the four fixed foci of decomposed retrieval."""
+
+    entity_and_family: str = Field(min_length=1, max_length=MAX_QUERY)
+    temporal: str = Field(min_length=1, max_length=MAX_QUERY)
+    measurement_and_qualifiers: str = Field(min_length=1, max_length=MAX_QUERY)
+    aggregation_and_structure: str = Field(min_length=1, max_length=MAX_QUERY)
+
+
+class Selection(Answer):
+    """The listwise selector's choice: at most 20 ids, best first."""
+
+    ids: list[Annotated[str, Field(max_length=300)]] = Field(max_length=20)
+
+
+class DimensionRevision(Answer):
+    """FHS-Seq: a new value of the target dimension and the definition-form query that goes with it."""
+
+    value: Annotated[str, Field(max_length=MAX_VALUE), BeforeValidator(_unresolved)]
+    retrieval_query: str = Field(min_length=1, max_length=MAX_QUERY)
+
+
+@lru_cache(maxsize=32)
+def hypothesis_answer(schema: DimensionSchema) -> type[Answer]:
+    """The generator's answer for a schema: a text a dimension, and ``retrieval_query``."""
+    value = Annotated[str, Field(max_length=MAX_VALUE), BeforeValidator(_unresolved)]
+    fields: dict[str, Any] = dict.fromkeys(schema.names, (value, ...))
+    fields["retrieval_query"] = (str, Field(min_length=1, max_length=MAX_QUERY))
+    return create_model("FactorizedHypothesis", __base__=Answer, **fields)
+
+
+@lru_cache(maxsize=64)
+def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[Answer]:
+    """The verifier's answer for ``n`` candidates.
+
+    ``compact``: one string a candidate in the window's order, one letter a dimension in canonical
+    order: ``s`` support, ``n`` no support, ``x`` abstain. ``spelled``: one object a candidate with a
+    judgement a dimension.
+    """
+    item: Any
+    if form == "compact":
+        item = Annotated[str, BeforeValidator(_code), Field(pattern=f"^[snx]{{{len(schema.names)}}}$")]
+    else:
+        fields: dict[str, Any] = dict.fromkeys(schema.names, (SpelledJudgement, ...))
+        item = create_model("CandidateVerdict", __base__=Answer, **fields)
+    return create_model("Verdicts", __base__=Answer, verdicts=(list[item], Field(min_length=n, max_length=n)))
+
+
+def judgements(schema: DimensionSchema, item: Any) -> dict[str, Judgement]:
+    """One candidate's judgements from either form of the answer."""
+    if isinstance(item, str):
+        return {name: CODES[letter] for name, letter in zip(schema.names, item, strict=True)}
+    return {name: Judgement(getattr(item, name)) for name in schema.names}

@@ -1,0 +1,43 @@
+"""FHS's two model calls: one hypothesis of a fact, and the verdicts on a window (paper: 4.1, 4.4, B.3)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import dspy
+
+from .answers import VerdictForm, hypothesis_answer, verdicts_answer
+from .dimensions import DimensionSchema
+from .prompting import build
+
+EVIDENCE = {
+    "value": "the located value as it is shown",
+    "datatype": "the declared datatype of the value",
+    "input_type": "whether the value is a table cell or a text mention",
+    "row_header": "row header chain of the cell, outermost first",
+    "column_header": "column header chain of the cell, outermost first",
+    "source_context": "visible text of the table or passage the value stands in",
+}
+"""Every part of a fact that a model may read, in the paper's order."""
+
+
+@lru_cache(maxsize=32)
+def generator_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """Evidence to one factorized hypothesis. No taxonomy and no candidate is shown."""
+    return build("generator", EVIDENCE, hypothesis_answer(schema), prompts, schema)
+
+
+@lru_cache(maxsize=64)
+def verifier_signature(
+    schema: DimensionSchema, n: int, form: VerdictForm = "compact", prompts: str = "default"
+) -> type[dspy.Signature]:
+    """Evidence, window and hypothesis to a judgement per candidate and dimension.
+
+    ``n`` is the number of candidates in the window, ``form`` the form of the answer
+    (:func:`~abduce.signatures.answers.verdicts_answer`).
+    """
+    inputs = EVIDENCE | {
+        "candidates": "the candidate concepts, numbered",
+        "hypothesis": "the reading to check: one value a dimension",
+    }
+    return build(f"verifier_{form}", inputs, verdicts_answer(schema, n, form), prompts, schema)

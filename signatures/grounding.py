@@ -1,0 +1,61 @@
+"""The baselines' calls: free text, decomposition and refinement (paper: Appendix C.1)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import dspy
+
+from .answers import Description, DimensionRevision, Revision, SubQueries
+from .dimensions import DimensionSchema
+from .fhs import EVIDENCE
+from .prompting import build
+
+_NO_HEADERS = {k: v for k, v in EVIDENCE.items() if k not in ("row_header", "column_header")}
+
+
+@lru_cache(maxsize=16)
+def describe_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """One-pass free-text grounding: evidence without headers to one description."""
+    return build("describe", _NO_HEADERS, Description, prompts, schema)
+
+
+@lru_cache(maxsize=16)
+def varied_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """The forced-variation arm: the model is told which sample of how many it is."""
+    inputs = _NO_HEADERS | {"sample": "which of the samples this is"}
+    return build("describe_varied", inputs, Description, prompts, schema)
+
+
+@lru_cache(maxsize=16)
+def decompose_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """Decomposed retrieval: evidence to one sub-query for each of four foci."""
+    return build("decompose", EVIDENCE, SubQueries, prompts, schema)
+
+
+@lru_cache(maxsize=16)
+def critique_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """Intrinsic refinement: the previous description, no candidates, to critique and revision."""
+    inputs = _NO_HEADERS | {"previous": "the previous interpretation"}
+    return build("critique", inputs, Revision, prompts, schema)
+
+
+@lru_cache(maxsize=16)
+def feedback_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """Retrieval-feedback refinement: the previous description and what it retrieved."""
+    inputs = _NO_HEADERS | {
+        "previous": "the previous interpretation",
+        "candidates": "the concepts that the previous interpretation retrieved, best first",
+    }
+    return build("feedback", inputs, Revision, prompts, schema)
+
+
+@lru_cache(maxsize=16)
+def revise_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """FHS-Seq: revise one dimension of the current hypothesis (paper: Section 4.5, Appendix F)."""
+    inputs = EVIDENCE | {
+        "candidates": "the candidates of the last window, numbered, with their verdicts on the dimension",
+        "hypothesis": "the current hypothesis: one value a dimension",
+        "dimension": "the dimension to revise",
+    }
+    return build("revise", inputs, DimensionRevision, prompts, schema)

@@ -1,0 +1,20 @@
+"""The listwise selector's call (SPEC section 3, step 8)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import dspy
+
+from .answers import Selection
+from .dimensions import DimensionSchema
+from .fhs import EVIDENCE
+from .prompting import build
+
+
+@lru_cache(maxsize=16)
+def selector_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """Value, datatype, source context and the ranked candidates to at most 20 ids, best first."""
+    inputs = {name: EVIDENCE[name] for name in ("value", "datatype", "source_context")}
+    inputs["candidates"] = "the ranked candidates: rank, id, datatype, label, definition"
+    return build("selector", inputs, Selection, prompts, schema)
