@@ -1,215 +1,243 @@
-"""BM25 with label coverage over a taxonomy, one index a datatype (SPEC section 2; paper: D.3).
+"""BM25 with label coverage, one index a datatype (SPEC section 2; paper: D.3).
 
 ``s(q, c) = bm25^(q, c) + w_cov * (cov_label + cov_query)``, where ``bm25^`` is the BM25 score
-range-normalised over every concept that passes the filter. The term weights are computed by bm25s;
-one compiled pass over the postings adds them up, counts label overlap and scores.
+range-normalised over every document that passes the filter. The term weights are computed by bm25s;
+one compiled pass over the postings adds them up, counts label overlap, scores and ranks.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .base import Ranking, Where, check_search
-from .taxonomy import Taxonomy
-from .tokenize import tok
+from .collection import Collection
+from .filters import applied_datatype, excluded, fell_back
+from .postings import Longs, Postings, TokenLists
+from .tokenize import Tokenizer, tokenizer_named
 
-Tokenizer = Callable[[str], list[str]]
-_Ints = npt.NDArray[np.int32]
-_Floats = npt.NDArray[np.float64]
+_CHUNK = 64
+"""Queries that one call of the kernel answers; a batch of more is shared out between threads."""
 
 
 @dataclass(frozen=True)
-class Postings:
-    """BM25 weights and label tokens of one set of documents, by token (compressed columns).
+class _Index:
+    """Postings with the ids of their documents."""
 
-    ``indices[indptr[t]:indptr[t + 1]]`` are the documents that contain token ``t`` and ``weights``
-    their BM25 weights; ``label_indices`` likewise for the labels. ``ids`` are ascending, so that a
-    lower document number is a lower id.
-    """
-
-    ids: npt.NDArray[np.object_]
-    vocabulary: dict[str, int]
-    indptr: _Ints
-    indices: _Ints
-    weights: _Floats
-    label_indptr: _Ints
-    label_indices: _Ints
-    label_lengths: _Ints
-
-    @classmethod
-    def build(
-        cls,
-        ids: Sequence[str],
-        documents: Sequence[list[str]],
-        labels: Sequence[list[str]],
-        k1: float,
-        b: float,
-    ) -> Postings:
-        """Index tokenised documents and the tokens of their labels.
-
-        Args:
-            ids: ascending document ids, length N.
-            documents: N token lists (repeats count).
-            labels: N token lists; they are taken as sets.
-            k1, b: BM25's constants.
-        """
-        import bm25s
-
-        vocabulary: dict[str, int] = {}
-        numbered = [[vocabulary.setdefault(t, len(vocabulary)) for t in tokens] for tokens in documents]
-        label_sets = [
-            sorted({vocabulary.setdefault(t, len(vocabulary)) for t in tokens}) for tokens in labels
-        ]
-        engine = bm25s.BM25(k1=k1, b=b, method="lucene", dtype="float64")
-        if any(numbered):
-            engine.index((numbered, dict(vocabulary)), show_progress=False)
-            scores = engine.scores
-            indptr = np.asarray(scores["indptr"], dtype=np.int32)[: len(vocabulary) + 1]
-            indices = np.asarray(scores["indices"], dtype=np.int32)
-            weights = np.asarray(scores["data"], dtype=np.float64)
-        else:  # bm25s has no answer for documents without a single token
-            indptr = np.zeros(len(vocabulary) + 1, dtype=np.int32)
-            indices, weights = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float64)
-        lengths = np.array([len(s) for s in label_sets], dtype=np.int32)
-        flat = np.fromiter((t for s in label_sets for t in s), dtype=np.int64, count=int(lengths.sum()))
-        owners = np.repeat(np.arange(len(label_sets), dtype=np.int32), lengths)
-        label_indptr = np.zeros(len(vocabulary) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(flat, minlength=len(vocabulary)), out=label_indptr[1:])
-        return cls(
-            np.asarray(ids, dtype=object),
-            vocabulary,
-            indptr,
-            indices,
-            weights,
-            label_indptr,
-            owners[np.argsort(flat, kind="stable")],
-            lengths,
-        )
+    postings: Postings
+    ids: Any
 
 
 class BM25Retriever:
     """The shared first stage of every method.
 
     Args:
-        taxonomy: what is searched.
+        collection: the taxonomy (or corpus of passages) that is searched.
         k1, b: BM25's constants, ``k1 >= 0`` and ``0 <= b <= 1``.
-        w_cov: weight of the two label-coverage terms, at least 0.
-        tokenizer: the tokenizer of queries, documents and labels.
+        w_cov: weight of the two label-coverage terms, at least 0; of a passage, its title's.
+        tokenizer: the tokenizer of queries, documents and labels, or its name
+            (:data:`~abduce.retrievers.tokenize.TOKENIZERS`).
+        threads: how many threads answer one batch; None: one a processor. Small batches take one.
 
     A ranking's score components are ``bm25`` (raw), ``bm25_norm``, ``cov_label`` and ``cov_query``.
-    Ties fall by score, label coverage, query coverage, raw BM25, then id.
+    Ties fall by score, label coverage, query coverage, raw BM25, then id. A document's tokens in the
+    index over everything are those of its datatype followed by those of its text.
+
+    Raises:
+        ValueError: a setting out of range.
+        InputError: an unknown tokenizer name.
     """
 
     def __init__(
         self,
-        taxonomy: Taxonomy,
+        collection: Collection[Any],
         k1: float = 1.5,
         b: float = 0.75,
         w_cov: float = 1.0,
-        tokenizer: Tokenizer = tok,
+        tokenizer: str | Tokenizer = "tok",
+        threads: int | None = None,
     ) -> None:
-        if k1 < 0 or not 0 <= b <= 1 or w_cov < 0:
+        if not (k1 >= 0 and 0 <= b <= 1 and w_cov >= 0):
             raise ValueError(f"need k1 >= 0, 0 <= b <= 1, w_cov >= 0; not k1={k1}, b={b}, w_cov={w_cov}")
-        self.taxonomy = taxonomy
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
+        self.collection = collection
         self.k1, self.b, self.w_cov = k1, b, w_cov
-        self.tokenizer = tokenizer
-        self._built: dict[str | None, Postings] = {}
-        self._lock = threading.Lock()
+        self.threads = threads or os.cpu_count() or 1
+        self.tokenizer_name = tokenizer if isinstance(tokenizer, str) else ""
+        self.tokenizer: Tokenizer = tokenizer_named(tokenizer) if isinstance(tokenizer, str) else tokenizer
+        self._vocabulary: Mapping[str, int] | None = None
+        self._tables: tuple[TokenLists, TokenLists] | None = None
+        self._indexes: dict[str | None, _Index] = {}
+        self._lock = threading.RLock()
         self._scratch = threading.local()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BM25Retriever:
         return self
 
+    @property
+    def taxonomy(self) -> Collection[Any]:
+        """What is searched."""
+        return self.collection
+
+    @property
+    def vocabulary(self) -> Mapping[str, int]:
+        """Every known token and its number."""
+        self._tokenise()
+        assert self._vocabulary is not None
+        return self._vocabulary
+
     def postings(self, datatype: str | None) -> Postings:
-        """The index of one datatype, or of everything (None); built when first asked for."""
-        with self._lock:
-            if datatype not in self._built:
-                chosen = [c for c in self.taxonomy if datatype is None or c.datatype == datatype]
-                documents = [self.taxonomy.document(c, with_datatype=datatype is None) for c in chosen]
-                self._built[datatype] = Postings.build(
-                    [c.id for c in chosen],
-                    [self.tokenizer(d) for d in documents],
-                    [self.tokenizer(c.label) for c in chosen],
-                    self.k1,
-                    self.b,
-                )
-            return self._built[datatype]
+        """The postings of one datatype, or of everything (None); built when first asked for."""
+        return self._index(datatype).postings
 
     def search(
         self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None
     ) -> list[Ranking]:
-        """Rank concepts for each query; see :class:`~abduce.retrievers.base.Retriever`."""
+        """Rank documents for each query; see :class:`~abduce.retrievers.base.Retriever`.
+
+        Batches of more than 64 queries are answered by several threads.
+        """
         check_search(queries, k, where)
-        filters = [None] * len(queries) if where is None else where
-        return [self._one(q, k, w or Where()) for q, w in zip(queries, filters, strict=True)]
+        filters: Sequence[Where | None] = [None] * len(queries) if where is None else where
+        groups: defaultdict[tuple[str | None, tuple[tuple[str, str], ...]], list[int]] = defaultdict(list)
+        for i, w in enumerate(filters):
+            key = (None, ()) if w is None else (applied_datatype(self.collection, w), w.exclude)
+            groups[key].append(i)
+        jobs: list[tuple[_Index, Any, list[int]]] = []
+        for (datatype, exclude), members in groups.items():
+            index = self._index(datatype)
+            allowed = np.zeros(0, dtype=np.bool_)
+            if exclude:
+                allowed = ~excluded(self.collection, exclude)[index.postings.rows]
+            chunks = (members[i : i + _CHUNK] for i in range(0, len(members), _CHUNK))
+            jobs.extend((index, allowed, chunk) for chunk in chunks)
+        fell = [fell_back(self.collection, w) for w in filters]
+        answers: list[Ranking | None] = [None] * len(queries)
 
-    def _one(self, query: str, k: int, where: Where) -> Ranking:
-        known = where.datatype is not None and where.datatype in self.taxonomy.datatypes
-        index = self.postings(where.datatype if known else None)
-        tokens = list(dict.fromkeys(self.tokenizer(query)))
-        numbers = np.array([index.vocabulary[t] for t in tokens if t in index.vocabulary], dtype=np.int32)
-        allowed = self._allowed(index, where)
-        n = len(index.ids) if allowed.size == 0 else int(allowed.sum())
-        found, columns = self._score(index, numbers, len(tokens), allowed, k)
-        scores, norm, cov_label, cov_query, raw = columns
-        order = np.lexsort((found, -raw, -cov_query, -cov_label, -scores))[:k]
-        parts = {"bm25": raw, "bm25_norm": norm, "cov_label": cov_label, "cov_query": cov_query}
-        return Ranking(
-            index.ids[found[order]].tolist(),
-            scores[order],
-            {name: values[order] for name, values in parts.items()},
-            candidates=n,
-            fell_back=not known,
-        )
+        def work(job: tuple[_Index, Any, list[int]]) -> None:
+            for i, ranking in zip(job[2], self._answer(queries, k, fell, *job), strict=True):
+                answers[i] = ranking
 
-    def _allowed(self, index: Postings, where: Where) -> npt.NDArray[np.bool_]:
-        """A mask over the index, or an empty array where nothing is excluded."""
-        if not where.exclude:
-            return np.zeros(0, dtype=np.bool_)
-        excluded = set(where.exclude)
+        if len(queries) > _CHUNK and self.threads > 1 and len(jobs) > 1:
+            with ThreadPoolExecutor(min(self.threads, len(jobs))) as pool:
+                list(pool.map(work, jobs))
+        else:
+            for job in jobs:
+                work(job)
+        return [a for a in answers if a is not None]
 
-        def passes(id_: str) -> bool:
-            concept = self.taxonomy[id_]
-            fields = {"id": id_, "datatype": concept.datatype, **concept.metadata}
-            return not any(str(fields.get(field)) == value for field, value in excluded)
+    def _answer(
+        self,
+        queries: Sequence[str],
+        k: int,
+        fell: Sequence[bool],
+        index: _Index,
+        allowed: Any,
+        members: list[int],
+    ) -> Iterable[Ranking]:
+        """Rankings of the queries ``members``, which search the same documents."""
+        from ._kernel import rank_batch
 
-        return np.fromiter((passes(i) for i in index.ids), dtype=np.bool_, count=len(index.ids))
-
-    def _score(
-        self, index: Postings, numbers: _Ints, n_query: int, allowed: npt.NDArray[np.bool_], k: int
-    ) -> tuple[_Ints, _Floats]:
-        from ._kernel import score
-
-        n = len(index.ids)
-        raw = self._buffer("raw", n, np.float64)
-        overlap = self._buffer("overlap", n, np.int32)
-        result: tuple[_Ints, _Floats] = score(
-            numbers,
+        vocabulary, postings = self.vocabulary, index.postings
+        n = len(postings.label_lengths)
+        k = min(k, n)
+        q = len(members)
+        flat: list[int] = []
+        starts, n_query = np.zeros(q + 1, dtype=np.int64), np.zeros(q, dtype=np.int64)
+        for place, i in enumerate(members):
+            tokens = set(self.tokenizer(queries[i]))
+            flat.extend(sorted(vocabulary[t] for t in tokens if t in vocabulary))
+            starts[place + 1] = len(flat)
+            n_query[place] = len(tokens)
+        counts = np.zeros(q, dtype=np.int64)
+        found = np.zeros((q, k), dtype=np.int32)  # places past the count stay 0
+        columns = np.empty((q, 5, k))
+        rank_batch(
+            np.array(flat, dtype=np.int32),
+            starts,
             n_query,
-            index.indptr,
-            index.indices,
-            index.weights,
-            index.label_indptr,
-            index.label_indices,
-            index.label_lengths,
+            postings.indptr,
+            postings.indices,
+            postings.weights,
+            postings.in_label,
+            postings.label_lengths,
             allowed,
             self.w_cov,
             k,
-            raw,
-            overlap,
+            *self._buffers(n),
+            np.empty(k, dtype=np.int64),
+            counts,
+            found,
+            columns,
         )
-        return result
+        candidates = int(allowed.sum()) if allowed.size else n
+        for i, numbers, parts, count in zip(members, index.ids[found], columns, counts.tolist(), strict=True):
+            scores, norm, cov_label, cov_query, raw = parts[:, :count]
+            yield Ranking(
+                numbers[:count].tolist(),
+                scores,
+                {"bm25": raw, "bm25_norm": norm, "cov_label": cov_label, "cov_query": cov_query},
+                candidates,
+                fell[i],
+            )
 
-    def _buffer(self, name: str, n: int, dtype: Any) -> npt.NDArray[Any]:
-        """A zeroed array of at least n places that belongs to this thread; the kernel re-zeroes it."""
-        buffer = getattr(self._scratch, name, None)
-        if buffer is None or len(buffer) < n:
-            buffer = np.zeros(n, dtype=dtype)
-            setattr(self._scratch, name, buffer)
-        return buffer
+    def _buffers(self, n: int) -> tuple[Any, Any, Any, Any]:
+        """This thread's scratch of at least n places; the kernel leaves the first two zeroed."""
+        buffers = getattr(self._scratch, "buffers", None)
+        if buffers is None or len(buffers[0]) < n:
+            buffers = (
+                np.zeros(n),
+                np.zeros(n, dtype=np.int32),
+                np.empty(n, dtype=np.int32),
+                np.empty(n),
+            )
+            self._scratch.buffers = buffers
+        return buffers
+
+    def _tokenise(self) -> tuple[TokenLists, TokenLists]:
+        """Document and label tokens of the whole collection, by position."""
+        with self._lock:
+            if self._tables is None:
+                vocabulary: defaultdict[str, int] = defaultdict()
+                vocabulary.default_factory = vocabulary.__len__
+                c = self.collection
+                documents = TokenLists.of(map(c.document, c), self.tokenizer, vocabulary)
+                labels = TokenLists.of(map(c.heading, c), self.tokenizer, vocabulary)
+                if c.datatypes:
+                    for datatype in c.datatypes:
+                        for token in self.tokenizer(datatype):
+                            vocabulary[token]
+                self._vocabulary = dict(vocabulary)
+                self._tables = documents, labels
+            return self._tables
+
+    def _index(self, datatype: str | None) -> _Index:
+        with self._lock:
+            if datatype not in self._indexes:
+                self._indexes[datatype] = self._build(datatype)
+            return self._indexes[datatype]
+
+    def _build(self, datatype: str | None) -> _Index:
+        documents, labels = self._tokenise()
+        rows: Longs = np.arange(len(self.collection), dtype=np.int64)
+        if self.collection.datatypes:
+            numbers, codes = self.collection.field_codes("datatype")
+            if datatype is not None:
+                rows = rows[codes == numbers[datatype]]
+                documents, labels = documents.take(rows), labels.take(rows)
+            else:
+                assert self._vocabulary is not None
+                number = defaultdict(int, self._vocabulary)
+                names = ("" if name == "None" else name for name in numbers)
+                heads = TokenLists.of(names, self.tokenizer, number)
+                documents = documents.prefixed(heads.take(codes.astype(np.int64)))
+        postings = Postings.build(rows, documents, labels, len(self.vocabulary), self.k1, self.b)
+        return _Index(postings, np.array(self.collection.ids, dtype=object)[rows])

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..signatures.types import Concept
+from .collection import Collection, Record
 from .errors import InputError
 from .files import first_of, read_rows, require
 
@@ -23,7 +21,7 @@ def strip_namespace(id_: str) -> str:
     return _NAMESPACE.sub("", id_)
 
 
-class Taxonomy:
+class Taxonomy(Collection[Concept]):
     """An inventory of concepts, ordered by id.
 
     Args:
@@ -37,56 +35,49 @@ class Taxonomy:
         InputError: no concepts, a duplicate id, or a concept without a label.
     """
 
+    kind = "taxonomy"
+    noun = "concept"
+    parts = ("id", "label", "definition")
+
     def __init__(
         self,
         concepts: Iterable[Concept],
         name: str = "taxonomy",
         indexed: Sequence[str] = ("label", "definition"),
     ) -> None:
-        ordered = sorted(concepts, key=lambda c: c.id)
-        if not ordered:
-            raise InputError(f"the taxonomy {name!r} has no concepts")
-        for previous, concept in pairwise(ordered):
-            if previous.id == concept.id:
-                raise InputError(f"the taxonomy {name!r} has the id {concept.id!r} twice", field="id")
-        for concept in ordered:
+        super().__init__(concepts, name, indexed)
+        for concept in self:
             if not concept.label.strip():
                 raise InputError(f"the concept {concept.id!r} of {name!r} has no label", field="label")
-        unknown = set(indexed) - {"id", "label", "definition"}
-        if unknown or not indexed:
-            raise InputError(f"a document is made of id, label and definition, not {sorted(unknown)}")
-        self.name = name
-        self.indexed = tuple(indexed)
-        self._concepts = ordered
-        self._positions = {c.id: i for i, c in enumerate(ordered)}
-        self.datatypes: Counter[str] = Counter(c.datatype for c in ordered if c.datatype)
 
-    @property
-    def ids(self) -> list[str]:
-        """All ids, ascending; a concept's place here is its position."""
-        return list(self._positions)
+    @classmethod
+    def datatype(cls, item: Concept) -> str | None:
+        return item.datatype
 
-    def __len__(self) -> int:
-        return len(self._concepts)
+    @classmethod
+    def heading(cls, item: Concept) -> str:
+        return item.label
 
-    def __iter__(self) -> Iterator[Concept]:
-        return iter(self._concepts)
-
-    def __contains__(self, id_: object) -> bool:
-        return id_ in self._positions
-
-    def __getitem__(self, id_: str) -> Concept:
-        return self._concepts[self._positions[id_]]
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Taxonomy:
-        return self  # DSPy's optimizers copy programs; an inventory never changes
-
-    def document(self, concept: Concept, with_datatype: bool = False) -> str:
+    def document(self, item: Concept, with_datatype: bool = False) -> str:
         """The text that is indexed; ``with_datatype`` puts the datatype in front (full index)."""
-        parts = [str(getattr(concept, field)) for field in self.indexed]
-        if with_datatype and concept.datatype:
-            parts.insert(0, concept.datatype)
+        parts = [str(getattr(item, field)) for field in self.indexed]
+        if with_datatype and item.datatype:
+            parts.insert(0, item.datatype)
         return " ".join(p for p in parts if p)
+
+    @classmethod
+    def record(cls, item: Concept) -> Record:
+        return Record(item.id, item.label, item.definition, item.datatype, item.metadata)
+
+    @classmethod
+    def item(cls, record: Record) -> Concept:
+        return Concept(
+            id=record.id,
+            label=record.heading,
+            definition=record.body,
+            datatype=record.datatype,
+            metadata=record.metadata,
+        )
 
     @classmethod
     def load(

@@ -1,0 +1,237 @@
+"""What retrievers search: an inventory of items in id order, held as objects or read from columns."""
+
+from __future__ import annotations
+
+import json
+import threading
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from .columns import TextColumn
+from .errors import InputError
+
+
+class Identified(Protocol):
+    """Anything with an id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+Item = TypeVar("Item", bound=Identified)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One item in the form that is stored: ``heading`` is a label or title, ``body`` the longer text."""
+
+    id: str
+    heading: str
+    body: str
+    datatype: str | None
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RecordColumns:
+    """N records as columns; ``metadata`` holds JSON objects, ``datatypes`` is empty where there is none."""
+
+    ids: TextColumn
+    headings: TextColumn
+    bodies: TextColumn
+    datatypes: TextColumn
+    metadata: TextColumn
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> RecordColumns:
+        return cls(
+            TextColumn.of(r.id for r in records),
+            TextColumn.of(r.heading for r in records),
+            TextColumn.of(r.body for r in records),
+            TextColumn.of(r.datatype or "" for r in records),
+            TextColumn.of(_json(r.metadata) for r in records),
+        )
+
+    def record(self, place: int) -> Record:
+        return Record(
+            self.ids[place],
+            self.headings[place],
+            self.bodies[place],
+            self.datatypes[place] or None,
+            json.loads(self.metadata[place]),
+        )
+
+
+def _json(metadata: Mapping[str, Any]) -> str:
+    return json.dumps(dict(metadata), ensure_ascii=False, separators=(",", ":")) if metadata else "{}"
+
+
+class Collection(ABC, Generic[Item]):
+    """Items with distinct ids, in ascending id order; immutable, safe to share between threads.
+
+    A subclass says how an item becomes a :class:`Record` and back, and which parts of it are indexed.
+
+    Args:
+        items: at least one, in any order.
+        name: shown in tables and traces.
+        indexed: which parts of an item make its document text, in order.
+
+    Raises:
+        InputError: no items, or a duplicate id.
+    """
+
+    kind: ClassVar[str]
+    """What the whole is called, in manifests and complaints."""
+    noun: ClassVar[str]
+    """What an item is called in complaints."""
+    parts: ClassVar[tuple[str, str, str]]
+    """The names of a record's id, heading and body in ``indexed``."""
+
+    datatypes: Counter[str]
+    """How many items each declared datatype has."""
+    _positions: dict[str, int] | None
+    _columns: RecordColumns | None
+
+    def __init__(self, items: Iterable[Item], name: str, indexed: Sequence[str]) -> None:
+        ordered = sorted(items, key=lambda item: item.id)
+        if not ordered:
+            raise InputError(f"the {self.kind} {name!r} has no {self.noun}s")
+        ids = [item.id for item in ordered]
+        for previous, id_ in pairwise(ids):
+            if previous == id_:
+                raise InputError(f"the {self.kind} {name!r} has the id {id_!r} twice", field="id")
+        self._set(name, indexed, ordered, ids)
+        self._positions = dict(zip(ids, range(len(ids)), strict=True))
+        self.datatypes = Counter(d for d in map(self.datatype, ordered) if d)
+
+    @classmethod
+    def from_columns(
+        cls, columns: RecordColumns, name: str, indexed: Sequence[str], datatypes: Mapping[str, int]
+    ) -> Self:
+        """A collection over stored columns, whose ids are distinct and ascending; nothing is read yet."""
+        made = cls.__new__(cls)
+        made._set(name, indexed, StoredItems(columns, cls.item), columns.ids)
+        made._columns = columns
+        made.datatypes = Counter(datatypes)
+        return made
+
+    def _set(self, name: str, indexed: Sequence[str], items: Sequence[Item], ids: Sequence[str]) -> None:
+        unknown = set(indexed) - set(self.parts)
+        if unknown or not indexed:
+            first, second, third = self.parts
+            raise InputError(f"a document is made of {first}, {second} and {third}, not {sorted(unknown)}")
+        self.name = name
+        self.indexed = tuple(indexed)
+        self._items = items
+        self._ids = ids
+        self._positions = None
+        self._columns = None
+        self._fields: dict[str, tuple[dict[str, int], npt.NDArray[np.int32]]] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    @abstractmethod
+    def datatype(cls, item: Item) -> str | None:
+        """The datatype of an item, or None."""
+
+    @classmethod
+    @abstractmethod
+    def heading(cls, item: Item) -> str:
+        """The label or title of an item: what label coverage compares a query with."""
+
+    @abstractmethod
+    def document(self, item: Item, with_datatype: bool = False) -> str:
+        """The text of an item that is indexed; ``with_datatype`` puts its datatype in front."""
+
+    @classmethod
+    @abstractmethod
+    def record(cls, item: Item) -> Record:
+        """The stored form of an item."""
+
+    @classmethod
+    @abstractmethod
+    def item(cls, record: Record) -> Item:
+        """The item of a stored record."""
+
+    @property
+    def ids(self) -> list[str]:
+        """All ids, ascending; an item's place here is its position."""
+        return list(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
+
+    def __contains__(self, id_: object) -> bool:
+        return isinstance(id_, str) and self._find(id_) is not None
+
+    def __getitem__(self, id_: str) -> Item:
+        place = self._find(id_)
+        if place is None:
+            raise KeyError(id_)
+        return self._items[place]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # DSPy's optimizers copy programs; an inventory never changes
+
+    def position(self, id_: str) -> int:
+        """The place of an id in ascending order; KeyError where there is none."""
+        place = self._find(id_)
+        if place is None:
+            raise KeyError(id_)
+        return place
+
+    def _find(self, id_: str) -> int | None:
+        if self._positions is not None:
+            return self._positions.get(id_)
+        assert self._columns is not None
+        return self._columns.ids.find(id_)
+
+    def columns(self) -> RecordColumns:
+        """The items as columns: what an index folder stores."""
+        return self._columns or RecordColumns.of([self.record(item) for item in self])
+
+    def field_codes(self, field: str) -> tuple[dict[str, int], npt.NDArray[np.int32]]:
+        """Every item's value of a field, as numbers: ({value: number}, numbers (N,)).
+
+        A field is ``id``, ``datatype`` or a metadata field; values are compared as text. Read once,
+        then kept.
+        """
+        with self._lock:
+            if field not in self._fields:
+                numbers: dict[str, int] = {}
+                codes = np.empty(len(self), dtype=np.int32)
+                for i, record in enumerate(map(self.record, self)):
+                    value = {"id": record.id, "datatype": record.datatype, **record.metadata}.get(field)
+                    codes[i] = numbers.setdefault(str(value), len(numbers))
+                self._fields[field] = numbers, codes
+            return self._fields[field]
+
+
+class StoredItems(Sequence[Item]):
+    """Items that are made from columns when they are asked for."""
+
+    def __init__(self, columns: RecordColumns, make: Any) -> None:
+        self._columns = columns
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._columns.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Item]: ...
+    def __getitem__(self, place: int | slice) -> Item | Sequence[Item]:
+        if isinstance(place, slice):
+            return [self._make(self._columns.record(i)) for i in range(*place.indices(len(self)))]
+        return self._make(self._columns.record(place))  # type: ignore[no-any-return]

@@ -1,0 +1,71 @@
+"""Texts as one block of bytes with offsets: what makes an inventory of a million entries open at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+
+class TextColumn(Sequence[str]):
+    """N texts in UTF-8, one after the other; a text is decoded when it is asked for.
+
+    Args:
+        data: the bytes, ``uint8`` (may be a memory map).
+        offsets: where each text begins, and the end of the last, ``int64`` of shape (N + 1,).
+    """
+
+    def __init__(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
+        self.data = data
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> TextColumn:
+        """A column of these texts; a lone surrogate is written as ``?``."""
+        pieces = [text.encode("utf-8", "replace") for text in texts]
+        offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
+        np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(pieces), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        if place < 0:
+            place += len(self)
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        return self._bytes(place).decode()
+
+    def __iter__(self) -> Iterator[str]:
+        data = self.data.tobytes()
+        bounds = self.offsets.tolist()
+        for start, end in pairwise(bounds):
+            yield data[start:end].decode()
+
+    def find(self, text: str) -> int | None:
+        """The place of a text in a column in ascending order, or None.
+
+        UTF-8 keeps the order of code points, so bytes are compared.
+        """
+        wanted = text.encode("utf-8", "replace")
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._bytes(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self._bytes(low) == wanted else None
+
+    def _bytes(self, place: int) -> bytes:
+        return self.data[int(self.offsets[place]) : int(self.offsets[place + 1])].tobytes()

@@ -1,0 +1,113 @@
+"""Passages for decision-useful RAG (SPEC section 5): id, title and content behind the same retrievers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .collection import Collection, Record
+from .errors import InputError
+from .files import first_of, read_rows, require
+
+ID_FIELDS = ("id", "_id", "doc_id", "docid")
+CONTENT_FIELDS = ("content", "text", "contents", "definition")
+TITLE_FIELDS = ("title", "label", "name")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One document of a corpus; ``title`` may be empty, ``metadata`` holds source, section, url ..."""
+
+    id: str
+    title: str
+    content: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Title and content, as an encoder, a reranker or a prompt reads them."""
+        return f"{self.title} {self.content}".strip()
+
+
+class Corpus(Collection[Passage]):
+    """Passages ordered by id. Passages have no datatype, so a datatype filter falls back to all.
+
+    Args:
+        passages: at least one, ids distinct.
+        name: shown in tables and traces.
+        indexed: which of ``id``, ``title``, ``content`` make a passage's document text, in order.
+
+    Raises:
+        InputError: no passages, or a duplicate id.
+    """
+
+    kind = "corpus"
+    noun = "passage"
+    parts = ("id", "title", "content")
+
+    def __init__(
+        self, passages: Iterable[Passage], name: str = "corpus", indexed: Sequence[str] = ("title", "content")
+    ) -> None:
+        super().__init__(passages, name, indexed)
+
+    @classmethod
+    def datatype(cls, item: Passage) -> str | None:
+        return None
+
+    @classmethod
+    def heading(cls, item: Passage) -> str:
+        return item.title
+
+    def document(self, item: Passage, with_datatype: bool = False) -> str:
+        """The text that is indexed; passages have no datatype."""
+        return " ".join(p for p in (str(getattr(item, part)) for part in self.indexed) if p)
+
+    @classmethod
+    def record(cls, item: Passage) -> Record:
+        return Record(item.id, item.title, item.content, None, item.metadata)
+
+    @classmethod
+    def item(cls, record: Record) -> Passage:
+        return Passage(record.id, record.heading, record.body, record.metadata)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, name: str | None = None, indexed: Sequence[str] = ("title", "content")
+    ) -> Corpus:
+        """Read passages from JSONL, CSV or TSV (``.gz`` allowed).
+
+        Needed are an id (``id``, ``_id``, ``doc_id``, ``docid``) and a text (``content``, ``text``,
+        ``contents``, ``definition``); ``title`` (or ``label``, ``name``) is read where it is, every other
+        field goes to the passage's metadata.
+
+        Raises:
+            InputError: names the file, line and field of what is wrong.
+        """
+        path = Path(path)
+        passages: list[Passage] = []
+        lines: dict[str, int] = {}
+        for line, row in read_rows(path):
+            id_field = first_of(row, ID_FIELDS) or "id"
+            id_ = require(row, id_field, path, line).strip()
+            if id_ in lines:
+                raise InputError(
+                    f"the id {id_!r} stands already in line {lines[id_]}",
+                    file=path,
+                    line=line,
+                    field=id_field,
+                )
+            lines[id_] = line
+            text_field = first_of(row, CONTENT_FIELDS) or "content"
+            content = require(row, text_field, path, line)
+            title_field = first_of(row, TITLE_FIELDS) or "title"
+            title = row.get(title_field) or ""
+            if not isinstance(title, str):
+                raise InputError("must be a text", file=path, line=line, field=title_field)
+            used = {id_field, text_field, title_field}
+            metadata = {k: v for k, v in row.items() if k not in used and v not in (None, "", [])}
+            passages.append(Passage(id_, title, content, metadata))
+        if not passages:
+            raise InputError("has no passages", file=path)
+        return cls(passages, name or path.name.split(".")[0], indexed)

@@ -1,0 +1,167 @@
+"""Inverted lists with BM25 weights; the weights come from bm25s' own scoring functions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from .tokenize import Tokenizer, WordTokenizer
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TokenLists:
+    """N lists of token numbers: list ``i`` is ``tokens[starts[i]:starts[i + 1]]``."""
+
+    tokens: Ints
+    starts: Longs
+
+    @classmethod
+    def of(cls, texts: Iterable[str], tokenizer: Tokenizer, vocabulary: defaultdict[str, int]) -> TokenLists:
+        """Tokenise texts, numbering tokens; of a list, only what it holds counts, not the order."""
+        if isinstance(tokenizer, WordTokenizer):
+            runs: defaultdict[str, int] = defaultdict()
+            runs.default_factory = runs.__len__
+            lists = _numbered(texts, tokenizer.runs, runs)
+            pieces = [tuple(vocabulary[t] for part in tokenizer.pieces(run) for t in part) for run in runs]
+            return lists.replaced(cls.from_lists(pieces))
+        return _numbered(texts, tokenizer, vocabulary)
+
+    @classmethod
+    def from_lists(cls, lists: Sequence[Sequence[int]]) -> TokenLists:
+        starts = _starts([len(x) for x in lists])
+        return cls(np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(starts[-1])), starts)
+
+    def replaced(self, by: TokenLists) -> TokenLists:
+        """Each number replaced by the list that ``by`` has at that place."""
+        spread = by.take(self.tokens.astype(np.int64))
+        return TokenLists(spread.tokens, spread.starts[self.starts])
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(self, rows: Longs) -> TokenLists:
+        """The lists of these rows."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        starts = _starts(lengths)
+        places = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
+        return TokenLists(self.tokens[places], starts)
+
+    def prefixed(self, heads: TokenLists) -> TokenLists:
+        """List ``i`` of ``heads`` in front of list ``i``; order inside a list does not matter here."""
+        lengths = np.diff(self.starts) + np.diff(heads.starts)
+        owners = np.concatenate([heads.owners(), self.owners()])
+        order = np.argsort(owners, kind="stable")
+        starts = _starts(lengths)
+        return TokenLists(np.concatenate([heads.tokens, self.tokens])[order], starts)
+
+    def owners(self) -> Longs:
+        """The list that each token belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.starts))
+
+
+def _starts(lengths: npt.ArrayLike) -> Longs:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _numbered(
+    texts: Iterable[str], tokenizer: Callable[[str], list[str]], vocabulary: defaultdict[str, int]
+) -> TokenLists:
+    blocks: list[Ints] = []
+    lengths: list[int] = []
+    block: list[int] = []
+    for text in texts:
+        tokens = tokenizer(text)
+        block.extend(map(vocabulary.__getitem__, tokens))
+        lengths.append(len(tokens))
+        if len(block) > 1_000_000:
+            blocks.append(np.array(block, dtype=np.int32))
+            block = []
+    blocks.append(np.array(block, dtype=np.int32))
+    return TokenLists(np.concatenate(blocks), _starts(lengths))
+
+
+@dataclass(frozen=True)
+class Postings:
+    """One searchable set of documents, by token.
+
+    ``indices[indptr[t]:indptr[t + 1]]`` are the documents that contain token ``t``, ``weights`` their
+    BM25 weights and ``in_label`` whether ``t`` stands in the document's label too. A token of a label
+    that is not in its document has weight 0. ``rows`` are the documents' positions in the collection,
+    ascending, so a lower document number is a lower id; ``label_lengths`` count distinct label tokens.
+    """
+
+    rows: Longs
+    indptr: Longs
+    indices: Ints
+    weights: Floats
+    in_label: Flags
+    label_lengths: Ints
+
+    @classmethod
+    def build(
+        cls, rows: Longs, documents: TokenLists, labels: TokenLists, n_tokens: int, k1: float, b: float
+    ) -> Postings:
+        """Index the documents ``rows`` stand for.
+
+        Args:
+            rows: positions of the N documents, ascending.
+            documents: N token lists (repeats count).
+            labels: N token lists, taken as sets.
+            n_tokens: size of the vocabulary.
+            k1, b: BM25's constants.
+        """
+        n = len(rows)
+        pairs, counts = np.unique(documents.tokens * np.int64(n) + documents.owners(), return_counts=True)
+        label_pairs = np.unique(labels.tokens * np.int64(n) + labels.owners())
+        weights = _weights(pairs // n, pairs % n, counts, np.diff(documents.starts), n_tokens, k1, b)
+        extra = label_pairs[~np.isin(label_pairs, pairs, assume_unique=True)]
+        if len(extra):
+            merged = np.concatenate([pairs, extra])
+            order = np.argsort(merged, kind="stable")
+            pairs, weights = merged[order], np.concatenate([weights, np.zeros(len(extra))])[order]
+        indptr = np.zeros(n_tokens + 1, dtype=np.int64)
+        np.cumsum(np.bincount(pairs // n, minlength=n_tokens), out=indptr[1:])
+        in_label = np.zeros(len(pairs), dtype=np.bool_)
+        in_label[np.searchsorted(pairs, label_pairs)] = True
+        return cls(
+            rows,
+            indptr,
+            (pairs % n).astype(np.int32),
+            weights,
+            in_label,
+            np.bincount(label_pairs % n, minlength=n).astype(np.int32),
+        )
+
+
+def _weights(
+    tokens: Longs, owners: Longs, counts: Longs, lengths: Longs, n_tokens: int, k1: float, b: float
+) -> Floats:
+    """The BM25 weight (Lucene's idf and saturation) of each (token, document) pair.
+
+    bm25s computes them: its scoring functions are called on whole arrays here, where its own indexing
+    loop calls them document by document.
+    """
+    from bm25s import scoring
+
+    if not len(tokens):
+        return np.zeros(0)
+    idf = scoring._select_idf_scorer("lucene")
+    saturation = scoring._select_tfc_scorer("lucene")
+    frequencies = np.bincount(tokens, minlength=n_tokens)
+    by_frequency = np.zeros(int(frequencies.max()) + 1)
+    for f in np.unique(frequencies[frequencies > 0]).tolist():
+        by_frequency[f] = idf(f, N=len(lengths))
+    tfc = saturation(
+        tf_array=counts.astype(np.float64), l_d=lengths[owners], l_avg=lengths.mean(), k1=k1, b=b
+    )
+    return np.asarray(by_frequency[frequencies[tokens]] * tfc, dtype=np.float64)
