@@ -15,7 +15,7 @@ import numpy as np
 
 from ..retrievers.errors import InputError
 from ..retrievers.files import open_text
-from .runfolder import write_text
+from .atomic import write_text
 
 
 @dataclass(frozen=True)

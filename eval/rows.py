@@ -1,0 +1,155 @@
+"""What the runner is given: rows (systems), examples, and a codec that knows one family's records."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import orjson
+from pydantic import BaseModel
+
+Program = Callable[..., Any]
+"""A ``dspy.Module``, or anything else that is called with an example's inputs and returns a prediction."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system of an experiment: one row of its table.
+
+    Args:
+        name: as it stands in the table; unique in the experiment.
+        build: ``build(seed)`` returns the program. It is called in the main thread, once per seed, and only
+            where something is left to do. What it returns must be safe to call from several threads.
+        settings: everything that decides the row's results, resolved, as JSON: the method, its
+            parameters, the retriever with the taxonomy's fingerprint.
+        prompts: the prompt texts, or a hash of them.
+        model: the language model and its sampling settings (not its address).
+        code: the version of the program's source, see :func:`abduce.eval.codeversion.code_version`.
+        seeds: the row is run once for each.
+        takes_gold: the program is an oracle and is also given ``gold=``.
+        reference: the paper's numbers by measure, printed beside the measured ones.
+
+    ``settings``, ``prompts``, ``model`` and ``code`` make the resume key: results are reused only under
+    the same key.
+    """
+
+    name: str
+    build: Callable[[int], Program]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Any = None
+    model: Any = None
+    code: str = ""
+    seeds: Sequence[int] = (0,)
+    takes_gold: bool = False
+    reference: Mapping[str, float] = field(default_factory=dict)
+
+    def identity(self, data: str) -> dict[str, Any]:
+        """What the resume key is made of; ``data`` is the fingerprint of what all examples share."""
+        return {
+            "settings": dict(self.settings),
+            "prompts": self.prompts,
+            "model": self.model,
+            "code": self.code,
+            "data": data,
+        }
+
+    def key(self, data: str) -> str:
+        """The resume key, 32 hexadecimal digits."""
+        return fingerprint(self.identity(data))
+
+
+@dataclass(frozen=True)
+class Example:
+    """One fact or question.
+
+    Args:
+        id: unique in the example set.
+        inputs: the program's keyword arguments, ``{"fact": fact}`` or ``{"question": question}``.
+        gold: the right id (or ids), never shown to a program that is no oracle.
+        cluster: what intervals resample: the source context's id, or the question's text. Empty: the
+            example stands alone.
+        groups: fields that the report breaks results down by (modality, datatype, subject ...).
+        version: the fingerprint of inputs and gold, where the caller has it at hand; computed otherwise.
+    """
+
+    id: str
+    inputs: Mapping[str, Any]
+    gold: Any
+    cluster: str = ""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+
+    def fingerprint(self) -> str:
+        return self.version or fingerprint([dict(self.inputs), self.gold])
+
+
+class Codec(Protocol):
+    """How the predictions of one family are written down and scored. Called from worker threads.
+
+    ``name`` is written beside the results, so that a report can score them again. ``measures`` are the
+    names of the table's columns, in their order.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def measures(self) -> Sequence[str]: ...
+
+    def encode(self, prediction: Any) -> dict[str, Any]:
+        """A prediction as JSON (numpy arrays allowed): ``{"ranking": ..., "trace": ...}``.
+
+        ``cost``, where present, holds figures that are averaged per example: ``{"llm_calls": 4,
+        "prompt_tokens": 9000, "retrievals": 4}``. The names id, seed, x, status, metrics, seconds and error
+        are the runner's own.
+        """
+        ...
+
+    def score(self, record: Mapping[str, Any], gold: Any) -> dict[str, float]:
+        """The example's values, from what :meth:`encode` returned, fresh or read back from a file.
+
+        A measure that does not apply is left out. It is called again when results are resumed, so a
+        changed measure never mixes with old values.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands, over all rows and seeds. ``calls``: model calls of this session so far."""
+
+    row: str
+    seed: int
+    rows_done: int
+    rows: int
+    done: int
+    total: int
+    resumed: int
+    failed: int
+    calls: int
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple | set | frozenset):
+        return sorted(value) if not isinstance(value, tuple) else list(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+
+
+def fingerprint(value: Any) -> str:
+    """32 hexadecimal digits of a JSON-able value (pydantic models, tuples, sets and arrays included); the
+    order of keys does not matter.
+
+    Raises:
+        TypeError: something in it has no JSON form.
+    """
+    text = orjson.dumps(value, default=_plain, option=_OPTIONS)
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
