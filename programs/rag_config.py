@@ -1,0 +1,69 @@
+"""Settings of the RAG programs. An unknown key is an error."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class RAGConfig(BaseModel):
+    """What every RAG method shares (paper: 4.4, B.1).
+
+    ``window`` and ``output`` are the model's context length and its longest answer, in tokens; ``reserve``
+    is kept for the instructions and the reply format. What is left holds question, options and documents.
+    ``answer = False`` stops after retrieval: the prediction then has a context but no answer (0 calls for
+    the generator), for measurements without a model.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    B_max: int = Field(default=15, ge=1, le=1000, description="documents in the final context")
+    per_query: int = Field(default=5, ge=1, le=1000, description="documents a query, multi-query methods")
+    window: int = Field(default=8192, ge=512)
+    output: int = Field(default=2048, ge=1)
+    reserve: int = Field(default=700, ge=0)
+    answer: bool = True
+
+
+class RewritingConfig(RAGConfig):
+    """Rewriting, and Rewriting + options."""
+
+    options: bool = Field(default=False, description="show the answer options to the rewriter")
+
+
+class HyDEConfig(RAGConfig):
+    """HyDE (paper: B.5)."""
+
+    documents: int = Field(default=8, ge=1, le=64)
+    temperature: float = Field(default=0.7, gt=0.0, le=2.0)
+    lexical_depth: int = Field(
+        default=1000, ge=1, description="places a query that count where the retriever has no vectors"
+    )
+
+
+class RerankConfig(RAGConfig):
+    """Rerank-RAG (paper: B.6)."""
+
+    pool: int = Field(default=150, ge=1, description="candidates that the cross-encoder reads")
+
+
+class MainRAGConfig(RAGConfig):
+    """MAIN-RAG (paper: B.7)."""
+
+    order: Literal["retrieval", "score"] = Field(
+        default="retrieval", description="order of the documents that survive the filter"
+    )
+    top_logprobs: int = Field(default=20, ge=2, le=20)
+
+
+class HCQRConfig(RAGConfig):
+    """HCQR, its controls and ablations (paper: 3.2 to 3.5, Tables 5 and 6).
+
+    ``drop`` leaves out one query; its place in the budget is not refilled.
+    """
+
+    options: bool = Field(default=True, description="show the answer options to the formulator")
+    drop: Literal["q1", "q2", "q3"] | None = None
+    expose_hypothesis: bool = Field(default=False, description="show the hypothesis to the generator")
+    open_ended: bool = Field(default=False, description="propose candidate answers where there are none")

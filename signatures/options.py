@@ -1,0 +1,111 @@
+"""How answer options are shown to a model and how its choice is read back (letters A to J).
+
+A question's own keys may be anything (letters, ``yes``/``no``, numbers). A model always sees one capital
+letter an option: the question's own letter where its keys are capital letters, else A, B, C ... in order.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, create_model
+
+LETTERS = string.ascii_uppercase[:10]
+"""A question has at most ten options."""
+
+NO_OPTION = "none"
+"""What a judge answers when a context supports no option."""
+
+Letter = Annotated[str, Field(max_length=300, description="the capital letter of one option")]
+"""A chosen option. On the wire it is an enum of the question's letters (:func:`restricted`); a server that
+does not hold replies to a schema may spell it in another way (``(b) Insulin``), so any short text is taken
+and :meth:`Choices.key` reads it."""
+
+_LEADING = re.compile(
+    r"^\W*(?:the\s+)?(?:(?:correct|final|best)\s+)?(?:(?:answer|option|choice)\W*(?:is\W*)?)?"
+    r"([A-Za-z])(?=$|\s*[.:)\]\-,]|\W*$)",
+    re.IGNORECASE,
+)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .\"'")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The options of one question under the letters that a model sees."""
+
+    keys: Mapping[str, str]
+    """letter -> the question's own key"""
+    texts: Mapping[str, str]
+    """letter -> option text"""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Choices:
+        """Give each option a letter.
+
+        Raises:
+            ValueError: more than ten options.
+        """
+        if len(options) > len(LETTERS):
+            raise ValueError(f"{len(options)} options: at most {len(LETTERS)} can be shown")
+        own = all(key in LETTERS and len(key) == 1 for key in options)
+        letters = list(options) if own else list(LETTERS[: len(options)])
+        return cls(
+            dict(zip(letters, options, strict=True)), dict(zip(letters, options.values(), strict=True))
+        )
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return tuple(self.texts)
+
+    def __str__(self) -> str:
+        """One option a line, ``A. text``."""
+        return "\n".join(f"{letter}. {' '.join(text.split())}" for letter, text in self.texts.items())
+
+    def letter(self, reply: str) -> str | None:
+        """The letter that a reply names: the letter itself, the option's whole text, or its own key."""
+        if reply.strip() in self.texts:
+            return reply.strip()
+        wanted = _plain(reply)
+        for named in (self.texts, self.keys):
+            same = [letter for letter, text in named.items() if _plain(text) == wanted]
+            if len(same) == 1:
+                return same[0]
+        if (found := _LEADING.match(reply)) and (letter := found[1].upper()) in self.texts:
+            return letter
+        return None
+
+    def key(self, reply: str) -> str | None:
+        """The question's own key of the option that a reply names; None where it names none."""
+        letter = self.letter(reply)
+        return None if letter is None else self.keys[letter]
+
+    def letter_of(self, key: str) -> str:
+        """The letter under which a key is shown; KeyError for a key that is no option."""
+        for letter, own in self.keys.items():
+            if own == key:
+                return letter
+        raise KeyError(key)
+
+
+@lru_cache(maxsize=256)
+def restricted(model: type[BaseModel], field: str, values: tuple[str, ...]) -> type[BaseModel]:
+    """The same reply model, whose text field is an enum of ``values`` in the schema that a server gets.
+
+    Parsing is not changed: what comes back is read by :class:`Choices`.
+    """
+    info = model.model_fields[field]
+    narrowed: Any = Annotated[
+        str, Field(max_length=300, description=info.description, json_schema_extra={"enum": list(values)})
+    ]
+    made: type[BaseModel] = create_model(
+        model.__name__, __base__=model, __doc__=model.__doc__, **{field: (narrowed, ...)}
+    )
+    return made
