@@ -8,6 +8,16 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "ContextJudge": "judge",
+    "HCQR": "hcqr",
+    "HCQRConfig": "rag_config",
+    "HyDE": "hyde",
+    "MainRAG": "main_rag",
+    "NoRAG": "rag",
+    "RerankRAG": "rerank_rag",
+    "Rewriting": "rewriting",
+    "RulePlanner": "hcqr_rules",
+    "SimpleRAG": "rag",
     "Direct": "direct",
     "FHS": "fhs",
     "FHSConfig": "config",

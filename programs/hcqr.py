@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import dspy
 
 from ..retrievers.base import Retriever
 from ..signatures.hcqr import Formulate, FormulateWithoutOptions, ProposeAnswers, RewriteByHypothesis
-from ..signatures.options import Choices
+from ..signatures.options import LETTERS, Choices
 from ..signatures.types import Question
 from .calls import ask
 from .context import CountTokens, Fused, Passages, estimate_tokens, fuse
@@ -56,9 +56,9 @@ class LMPlanner(dspy.Module):
 
     def forward(self, question: Question, trace: Trace) -> Plan | None:
         choices = Choices.of(question.options)
-        shown = {"question": question.text, "options": str(choices)}
+        shown: dict[str, Any] = {"question": question.text, "options": str(choices)}
         with trace.timed("formulate"):
-            inputs = shown if self.options else {"question": question.text}
+            inputs = shown if self.options else {k: v for k, v in shown.items() if k != "options"}
             state = ask(self.formulate, trace, "formulate", **inputs)
         if state is None:
             return None
@@ -139,7 +139,7 @@ class HCQR(RAG):
         if len(answers) < 2:
             trace.count("no_candidates")
             return None
-        options = {letter: text for letter, text in zip("ABCDEFGHIJ", answers, strict=False)}
+        options = dict(zip(LETTERS, answers, strict=False))
         trace.notes["proposed_options"] = options
         return question.model_copy(update={"options": options})
 

@@ -76,7 +76,12 @@ class HyDE(RAG):
 
     def _imagine(self, question: Question, index: int, trace: Trace) -> str | None:
         reply = ask(
-            self.imagine, trace, "hyde", index=index, temperature=self.config.temperature, question=question.text
+            self.imagine,
+            trace,
+            "hyde",
+            index=index,
+            temperature=self.config.temperature,
+            question=question.text,
         )
         return None if reply is None else str(reply.passage)
 

@@ -66,8 +66,8 @@ def yes_no_margin(logprobs: Any) -> float | None:
     alternatives is no likelier than the least likely alternative, and takes its log-probability.
 
     Args:
-        logprobs: ``{"content": [{"token", "logprob", "top_logprobs": [{"token", "logprob"}, ...]}, ...]}``, or
-            None.
+        logprobs: ``{"content": [{"token", "logprob", "top_logprobs": [{"token", "logprob"}, ...]}, ...]}``,
+            or None.
 
     Returns:
         The margin in nats, or None where no token says Yes or No or there are no log-probabilities.

@@ -23,15 +23,13 @@ WINDOW_SHARES = (1.0, 0.75, 0.5, 0.25)
 
 
 def ask_for_option(
-    predictor: dspy.Predict, trace: Trace, stage: str, choices: Choices, *, index: int = 0, **inputs: str
+    predictor: dspy.Predict, trace: Trace, stage: str, choices: Choices, *, index: int = 0, **inputs: Any
 ) -> Any | None:
     """:func:`~abduce.programs.calls.ask` where the answer's ``answer_choice`` is one of these options."""
     declared = predictor.signature
     model = restricted(declared.output_fields["answer"].annotation, "answer_choice", choices.letters)
     signature = declared.with_updated_fields("answer", type_=model)
-    return ask(
-        predictor, trace, stage, index=index, signature=signature, options=str(choices), **inputs
-    )
+    return ask(predictor, trace, stage, index=index, signature=signature, options=str(choices), **inputs)
 
 
 class AnswerGenerator(dspy.Module):
@@ -57,7 +55,7 @@ class AnswerGenerator(dspy.Module):
     ) -> tuple[str, str]:
         """(key, reasoning): the question's own key of the chosen option, or "" where the reply was dropped
         (``dropped_replies``) or names no option (``answer_off_options``)."""
-        inputs = {"question": question.text}
+        inputs: dict[str, Any] = {"question": question.text}
         if self.documents:
             inputs["documents"] = documents or "(nothing was found)"
         if self.expose_hypothesis:
@@ -169,7 +167,8 @@ class RAG(dspy.Module):
 
     def by_question(self, question: Question, trace: Trace) -> Fused:
         """The top B_max of the raw question: Simple RAG, and what other methods fall back to."""
-        return as_is(self.search({"question": question.text}, self.config.B_max, trace)["question"], "question")
+        name = "question"
+        return as_is(self.search({name: question.text}, self.config.B_max, trace)[name], name)
 
     def fall_back(self, question: Question, trace: Trace) -> Fused:
         """The raw question where a method's planning call was dropped; counted as ``direct_fallback``."""

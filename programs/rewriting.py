@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dspy
 
 from ..retrievers.base import Retriever
@@ -32,7 +34,7 @@ class Rewriting(RAG):
         self.rewrite = dspy.Predict(ParaphraseWithOptions if self.config.options else Paraphrase)
 
     def retrieve(self, question: Question, trace: Trace) -> Fused:
-        inputs = {"question": question.text}
+        inputs: dict[str, Any] = {"question": question.text}
         if self.config.options:
             inputs["options"] = str(Choices.of(question.options))
         with trace.timed("rewrite"):

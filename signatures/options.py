@@ -102,10 +102,6 @@ def restricted(model: type[BaseModel], field: str, values: tuple[str, ...]) -> t
     Parsing is not changed: what comes back is read by :class:`Choices`.
     """
     info = model.model_fields[field]
-    narrowed: Any = Annotated[
-        str, Field(max_length=300, description=info.description, json_schema_extra={"enum": list(values)})
-    ]
-    made: type[BaseModel] = create_model(
-        model.__name__, __base__=model, __doc__=model.__doc__, **{field: (narrowed, ...)}
-    )
-    return made
+    narrowed = Field(max_length=300, description=info.description, json_schema_extra={"enum": list(values)})
+    fields: dict[str, Any] = {field: (str, narrowed)}
+    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)
