@@ -13,16 +13,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .base import Ranking, Where, check_search
 from .collection import Collection
+from .columns import TextColumn
+from .errors import InputError
 from .filters import applied_datatype, excluded, fell_back
 from .postings import Longs, Postings, TokenLists
-from .tokenize import Tokenizer, tokenizer_named
+from .store import open_index, writing
+from .tokenize import Tokenizer, tokenizer_hash, tokenizer_named
 
+_ARRAYS = ("rows", "indptr", "indices", "weights", "in_label", "label_lengths")
 _CHUNK = 64
 """Queries that one call of the kernel answers; a batch of more is shared out between threads."""
 
@@ -75,6 +80,7 @@ class BM25Retriever:
         self.tokenizer: Tokenizer = tokenizer_named(tokenizer) if isinstance(tokenizer, str) else tokenizer
         self._vocabulary: Mapping[str, int] | None = None
         self._tables: tuple[TokenLists, TokenLists] | None = None
+        self._stored: dict[str | None, Postings] = {}
         self._indexes: dict[str | None, _Index] = {}
         self._lock = threading.RLock()
         self._scratch = threading.local()
@@ -90,13 +96,77 @@ class BM25Retriever:
     @property
     def vocabulary(self) -> Mapping[str, int]:
         """Every known token and its number."""
-        self._tokenise()
+        if self._vocabulary is None:
+            self._tokenise()
         assert self._vocabulary is not None
         return self._vocabulary
 
     def postings(self, datatype: str | None) -> Postings:
         """The postings of one datatype, or of everything (None); built when first asked for."""
         return self._index(datatype).postings
+
+    def save(self, folder: str | Path, overwrite: bool = False) -> None:
+        """Write everything that :meth:`open` needs into an index folder (:mod:`.store`).
+
+        Raises:
+            InputError: the place is taken or may not be written.
+        """
+        with writing(folder, overwrite) as files:
+            files.collection(self.collection)
+            datatypes = [None, *sorted(self.collection.datatypes)]
+            parts = [self.postings(d) for d in datatypes]
+            for name in _ARRAYS:
+                files.array(name, np.concatenate([getattr(p, name) for p in parts]))
+            files.texts("vocabulary", TextColumn.of(self.vocabulary))
+            files.manifest["tokenizer"] = {
+                "name": self.tokenizer_name,
+                "hash": tokenizer_hash(self.tokenizer),
+            }
+            files.manifest["segments"] = [
+                {"datatype": d, "documents": len(p.rows), "postings": len(p.indices)}
+                for d, p in zip(datatypes, parts, strict=True)
+            ]
+            files.finish("bm25", {"k1": self.k1, "b": self.b, "w_cov": self.w_cov})
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path,
+        w_cov: float | None = None,
+        tokenizer: str | Tokenizer | None = None,
+        threads: int | None = None,
+    ) -> BM25Retriever:
+        """Open an index folder; its arrays are mapped, not read.
+
+        Args:
+            folder: what :meth:`save` wrote.
+            w_cov: another coverage weight than the stored one.
+            tokenizer: needed where the index was built with a tokenizer that has no name; it must do
+                what that one did.
+            threads: as in the constructor.
+
+        Raises:
+            InputError: the folder is not a sound BM25 index, or the tokenizer is another one.
+        """
+        stored = open_index(folder, "bm25")
+        about, parameters = stored.manifest["tokenizer"], stored.parameters
+        chosen = tokenizer or about["name"]
+        if not chosen:
+            raise InputError("was built with a tokenizer of the user's own; give it", file=folder)
+        w_cov = parameters["w_cov"] if w_cov is None else w_cov
+        made = cls(stored.collection(), parameters["k1"], parameters["b"], w_cov, chosen, threads)
+        if tokenizer_hash(made.tokenizer) != about["hash"]:
+            raise InputError("was built with another tokenizer; build the index again", file=folder)
+        made._vocabulary = {token: i for i, token in enumerate(stored.texts("vocabulary"))}
+        starts = dict.fromkeys(_ARRAYS, 0)
+        for segment in stored.manifest["segments"]:
+            documents, n = segment["documents"], segment["postings"]
+            lengths = dict.fromkeys(_ARRAYS, n) | {"rows": documents, "label_lengths": documents}
+            lengths["indptr"] = len(made._vocabulary) + 1
+            parts = {a: stored.arrays[a][starts[a] : starts[a] + lengths[a]] for a in _ARRAYS}
+            starts = {a: starts[a] + lengths[a] for a in _ARRAYS}
+            made._stored[segment["datatype"]] = Postings(**parts)
+        return made
 
     def search(
         self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None
@@ -226,6 +296,11 @@ class BM25Retriever:
             return self._indexes[datatype]
 
     def _build(self, datatype: str | None) -> _Index:
+        postings = self._stored.get(datatype) or self._post(datatype)
+        ids = np.array(self.collection.ids, dtype=object)
+        return _Index(postings, ids[postings.rows])
+
+    def _post(self, datatype: str | None) -> Postings:
         documents, labels = self._tokenise()
         rows: Longs = np.arange(len(self.collection), dtype=np.int64)
         if self.collection.datatypes:
@@ -234,10 +309,8 @@ class BM25Retriever:
                 rows = rows[codes == numbers[datatype]]
                 documents, labels = documents.take(rows), labels.take(rows)
             else:
-                assert self._vocabulary is not None
-                number = defaultdict(int, self._vocabulary)
+                known = defaultdict(int, self.vocabulary)
                 names = ("" if name == "None" else name for name in numbers)
-                heads = TokenLists.of(names, self.tokenizer, number)
+                heads = TokenLists.of(names, self.tokenizer, known)
                 documents = documents.prefixed(heads.take(codes.astype(np.int64)))
-        postings = Postings.build(rows, documents, labels, len(self.vocabulary), self.k1, self.b)
-        return _Index(postings, np.array(self.collection.ids, dtype=object)[rows])
+        return Postings.build(rows, documents, labels, len(self.vocabulary), self.k1, self.b)

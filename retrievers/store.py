@@ -1,0 +1,258 @@
+"""Index folders: arrays that are mapped into memory, and a manifest that vouches for every one of them.
+
+A folder holds one ``.npy`` file an array (texts are a byte array and an offset array) and
+``manifest.json``: format version, kind, parameters, hashes of tokenizer and corpus, and each file's size
+and SHA-256; a seal over the manifest itself comes last. Nothing is pickled. A folder is written under a
+temporary name beside its place and renamed when it is complete; it never changes afterwards, so any number
+of readers may share it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .collection import Collection, RecordColumns
+from .columns import TextColumn
+from .corpus import Corpus
+from .errors import InputError
+from .taxonomy import Taxonomy
+
+FORMAT = "abduce-index"
+VERSION = 1
+MANIFEST = "manifest.json"
+_COLUMNS = ("ids", "headings", "bodies", "datatypes", "metadata")
+_KINDS: dict[str, type[Collection[Any]]] = {"taxonomy": Taxonomy, "corpus": Corpus}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An opened index folder: its manifest and its arrays, mapped read-only."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]]
+
+    def texts(self, name: str) -> TextColumn:
+        return TextColumn(self.arrays[f"{name}.data"], self.arrays[f"{name}.offsets"])
+
+    def collection(self) -> Collection[Any]:
+        """The stored taxonomy or corpus; its items are read when they are asked for."""
+        about = self.manifest["collection"]
+        columns = RecordColumns(*(self.texts(name) for name in _COLUMNS))
+        made: Collection[Any] = _KINDS[about["kind"]].from_columns(
+            columns, about["name"], about["indexed"], about["datatypes"]
+        )
+        return made
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return dict(self.manifest["parameters"])
+
+
+class Writer:
+    """Collects the arrays of a folder that is being written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest: dict[str, Any] = {}
+        self._files: dict[str, dict[str, Any]] = {}
+
+    def array(self, name: str, values: npt.NDArray[Any]) -> None:
+        path = self.folder / f"{name}.npy"
+        np.save(path, np.ascontiguousarray(values), allow_pickle=False)
+        self._enter(path)
+
+    def texts(self, name: str, column: TextColumn) -> None:
+        self.array(f"{name}.data", column.data)
+        self.array(f"{name}.offsets", column.offsets)
+
+    def file(self, name: str) -> Path:
+        """A path for a file that another library writes; call :meth:`entered` afterwards."""
+        return self.folder / name
+
+    def entered(self, name: str) -> None:
+        self._enter(self.folder / name)
+
+    def collection(self, collection: Collection[Any]) -> None:
+        """Store the items and say which they are; their corpus hash covers every field."""
+        columns = collection.columns()
+        for name in _COLUMNS:
+            self.texts(name, getattr(columns, name))
+        self.manifest["collection"] = {
+            "kind": collection.kind,
+            "name": collection.name,
+            "indexed": list(collection.indexed),
+            "count": len(collection),
+            "datatypes": dict(collection.datatypes),
+            "hash": corpus_hash(columns),
+        }
+
+    def _enter(self, path: Path) -> None:
+        self._files[path.name] = {"bytes": path.stat().st_size, "sha256": file_hash(path)}
+
+    def finish(self, kind: str, parameters: Mapping[str, Any]) -> None:
+        manifest = {"format": FORMAT, "version": VERSION, "kind": kind, "parameters": dict(parameters)}
+        manifest |= self.manifest | {"files": self._files}
+        manifest["seal"] = _seal(manifest)
+        (self.folder / MANIFEST).write_text(
+            json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", "utf-8"
+        )
+
+
+@contextmanager
+def writing(folder: str | Path, overwrite: bool = False) -> Iterator[Writer]:
+    """Write an index folder: complete, or not at all.
+
+    Args:
+        folder: where it will stand.
+        overwrite: replace an index that stands there; anything but an index is never replaced.
+
+    Raises:
+        InputError: the place is taken, or may not be written.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        if not overwrite:
+            raise InputError("exists already; give another folder, or overwrite it", file=folder)
+        if not (folder / MANIFEST).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError("is not an index, so it is not overwritten", file=folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as e:
+        raise InputError(f"may not be written ({e.strerror})", file=folder) from e
+    try:
+        yield Writer(temporary)
+        temporary.chmod(0o755)
+        if folder.exists():
+            aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+            os.rename(folder, aside / "index")
+            os.rename(temporary, folder)
+            shutil.rmtree(aside)
+        else:
+            os.rename(temporary, folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def read_manifest(folder: str | Path) -> dict[str, Any]:
+    """The manifest of an index folder, checked against its seal.
+
+    Raises:
+        InputError: no index there, a newer format, or a manifest that was changed.
+    """
+    folder = Path(folder)
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError("is not an index folder (it has no manifest.json)", file=folder)
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+    except (ValueError, OSError, RecursionError) as e:
+        raise InputError(f"the manifest is damaged ({e}); build the index again", file=path) from e
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError("is not the manifest of an abduce index", file=path)
+    version = manifest.get("version")
+    if not isinstance(version, int) or version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        advice = "update abduce" if newer else "build the index again"
+        raise InputError(f"has format version {version}, this abduce reads {VERSION}; {advice}", file=path)
+    if manifest.get("seal") != _seal(manifest):
+        raise InputError("the manifest was changed after it was written; build the index again", file=path)
+    return manifest
+
+
+def open_index(folder: str | Path, kind: str | None = None) -> Stored:
+    """Open an index folder: check version, size and hash of every file, then map the arrays.
+
+    Args:
+        folder: an index folder.
+        kind: the kind that is wanted (``bm25``, ``dense``), or None for any.
+
+    Raises:
+        InputError: not an index, of another kind, newer, truncated, or changed; names the file.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    if kind is not None and manifest["kind"] != kind:
+        raise InputError(f"is an index of kind {manifest['kind']!r}, not {kind!r}", file=folder)
+    with ThreadPoolExecutor(2) as pool:
+        for problem in pool.map(lambda entry: _problem(folder, *entry), manifest["files"].items()):
+            if problem is not None:
+                raise problem
+    arrays = {
+        name.removesuffix(".npy"): _mapped(folder / name)
+        for name in manifest["files"]
+        if name.endswith(".npy")
+    }
+    return Stored(folder, manifest, arrays)
+
+
+def verify(folder: str | Path) -> list[InputError]:
+    """Every problem of an index folder; an empty list for a sound one.
+
+    Raises:
+        InputError: there is no readable manifest to check against.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    found = [_problem(folder, name, about) for name, about in manifest["files"].items()]
+    strangers = {p.name for p in folder.iterdir()} - set(manifest["files"]) - {MANIFEST}
+    problems = [p for p in found if p is not None]
+    return problems + [
+        InputError("is not part of the index", file=folder / name) for name in sorted(strangers)
+    ]
+
+
+def corpus_hash(columns: RecordColumns) -> str:
+    """A hash of every field of every item."""
+    total = hashlib.sha256()
+    for name in _COLUMNS:
+        column: TextColumn = getattr(columns, name)
+        total.update(np.ascontiguousarray(column.offsets).tobytes())
+        total.update(np.ascontiguousarray(column.data).data)
+    return total.hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _seal(manifest: Mapping[str, Any]) -> str:
+    rest = {k: v for k, v in manifest.items() if k != "seal"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _problem(folder: Path, name: str, about: Mapping[str, Any]) -> InputError | None:
+    path = folder / name
+    try:
+        size = path.stat().st_size
+        if size != about["bytes"]:
+            return InputError(f"has {size} bytes, not {about['bytes']}; build the index again", file=path)
+        if file_hash(path) != about["sha256"]:
+            return InputError("does not match its hash; build the index again", file=path)
+    except OSError as e:
+        return InputError(f"cannot be read ({e.strerror})", file=path)
+    return None
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    try:
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:  # an empty array cannot be mapped
+        array = np.load(path, allow_pickle=False)
+    return array.view(np.ndarray)
