@@ -102,7 +102,7 @@ def test_truncated_missing_and_strange_files(folder: Path) -> None:
     with pytest.raises(InputError, match=r"weights.npy: has \d+ bytes, not \d+"):
         BM25Retriever.open(folder)
     weights.unlink()
-    with pytest.raises(InputError, match="weights.npy: cannot be read"):
+    with pytest.raises(InputError, match=r"weights\.npy: cannot be read"):
         BM25Retriever.open(folder)
     weights.write_bytes(whole)
     (folder / "notes.txt").write_text("")
@@ -112,7 +112,7 @@ def test_truncated_missing_and_strange_files(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sealed", "message"),
     [
-        (lambda m: m.update(version=2), True, "version 2, this abduce reads 1; update abduce"),
+        (lambda m: m.update(version=2), True, r"version 2, .* reads 1; update abduce"),
         (lambda m: m.update(version=0), True, "build the index again"),
         (lambda m: m.update(version="1"), True, "build the index again"),
         (lambda m: m.update(format="other"), True, "not the manifest of an abduce index"),
