@@ -16,7 +16,7 @@ from .comparison import Comparison
 from .outcome import Outcome, RowResult, read_outcome
 from .rows import Codec, Example
 from .runfolder import RunFolder
-from .runlog import check_header, read_lines
+from .runlog import check_header, read_latest, read_lines, readable
 from .stats import ClusterBootstrap, holm, paired_counts
 from .tables import Cell, Mark, Table, Value
 
@@ -57,30 +57,23 @@ class Run:
         manifest = folder.manifest()
         if manifest is None:
             raise InputError("is not a run folder (it has no run.json)", file=folder.path)
-        listed = list(read_lines(folder.path / "examples.jsonl"))
-        examples = [Example(e["id"], {}, e["gold"], e["cluster"], e["groups"], e["x"]) for e in listed]
-        golds = {e.id: e for e in examples}
+        examples = _read_examples(folder.path / "examples.jsonl")
+        by_id = {e.id: e for e in examples}
         rows = []
         for entry in manifest["rows"]:
-            outcomes: dict[tuple[int, str], Outcome] = {}
             file, settings = folder.path / entry["file"], {}
+            outcomes: dict[tuple[int, str], Outcome] = {}
             if file.exists():
                 lines = read_lines(file)
                 settings = check_header(next(lines, {}), file).get("settings", {})
-                for r in lines:
-                    example = golds.get(r["id"])
-                    if example is not None and example.version == r["x"]:
-                        outcomes[r["seed"], r["id"]] = read_outcome(r, example.gold, codec)
+                with readable(file):
+                    for r in lines:
+                        example = by_id.get(r["id"])
+                        if example is not None and example.version == r["x"]:
+                            outcomes[r["seed"], r["id"]] = read_outcome(r, example.gold, codec)
+            name, seeds, reference = entry["row"], entry["seeds"], entry["reference"]
             rows.append(
-                RowResult.collect(
-                    entry["row"],
-                    entry["seeds"],
-                    examples,
-                    outcomes,
-                    manifest["measures"],
-                    entry["reference"],
-                    settings,
-                )
+                RowResult.collect(name, seeds, examples, outcomes, manifest["measures"], reference, settings)
             )
         return cls(
             manifest["experiment"], manifest["data"], rows, examples, manifest["baseline"], folder.path
@@ -257,19 +250,26 @@ class Run:
         return pd.DataFrame.from_records(list(self.values()))
 
     def records(self, row: str) -> Iterable[dict[str, Any]]:
-        """The whole records of a row (ranking, trace), the latest of each seed and example last.
+        """The whole records of a row (ranking, trace): the latest of each seed and example of this run.
 
         Raises:
             InputError: no such row, or the run kept no records (no folder, and not ``keep=True``).
         """
         result = self[row]
         if self.folder is not None:
-            lines = read_lines(RunFolder(self.folder).row_path(row))
-            next(lines, None)
-            return lines
+            versions = {e.id: e.fingerprint() for e in self.examples}
+            return read_latest(
+                RunFolder(self.folder).row_path(row),
+                lambda r: r["seed"] in result.seeds and versions.get(r["id"]) == r["x"],
+            )
         if not result.lines:
             raise InputError("this run kept no records: give it a folder, or keep=True")
         return (orjson.loads(line) for line in result.lines)
+
+
+def _read_examples(path: Path) -> list[Example]:
+    with readable(path):
+        return [Example(e["id"], {}, e["gold"], e["cluster"], e["groups"], e["x"]) for e in read_lines(path)]
 
 
 def _known(value: float) -> float | None:

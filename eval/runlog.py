@@ -8,7 +8,8 @@ the file cuts that line off. Nothing is ever rewritten.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,36 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
         raise InputError(f"cannot be read: {e.strerror}", file=path) from e
 
 
+def read_latest(path: Path, current: Callable[[Mapping[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+    """The latest record of each seed and example, in the order written, one at a time.
+
+    Args:
+        path: a row's file.
+        current: is given a record's ``id``, ``seed`` and ``x``; a record it refuses is passed over.
+
+    Raises:
+        InputError: as :func:`read_lines`.
+    """
+    last: dict[tuple[int, str], int] = {}
+    for number, head in enumerate(_heads(path)):
+        if number and current(head):
+            last[head["seed"], head["id"]] = number
+    wanted = set(last.values())
+    return (record for number, record in enumerate(read_lines(path)) if number in wanted)
+
+
+def _heads(path: Path) -> Iterator[dict[str, Any]]:
+    """The first fields of each complete line, without parsing what follows them."""
+    try:
+        with path.open("rb") as stream:
+            for line in stream:
+                head = _object(line.partition(b',"status":')[0] + b"}\n") or _object(line)
+                if head is not None:
+                    yield head
+    except OSError as e:
+        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
+
+
 def _object(line: bytes) -> dict[str, Any] | None:
     if not line.endswith(b"\n"):
         return None
@@ -81,6 +112,21 @@ def check_header(header: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
             line=1,
         )
     return header
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what a record lacks into one line.
+
+    Raises:
+        InputError: the block did not find a field, or found one of another type.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError) as e:
+        raise InputError(f"holds a record this version cannot read ({e!r})", file=path) from e
 
 
 class RunLog:

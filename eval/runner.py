@@ -23,7 +23,7 @@ from .outcome import Outcome, RowResult, read_outcome
 from .results import Run
 from .rows import Codec, Example, Program, Progress, Row
 from .runfolder import RunFolder, file_name
-from .runlog import RunLog, dumps
+from .runlog import RunLog, dumps, readable
 
 OnProgress = Callable[[Progress], None]
 
@@ -108,9 +108,9 @@ def run(
         for row in rows:
             work = _Work(row, row.key(fingerprint))
             if folder is not None:
-                _open(work, folder, fingerprint, versions, codec, examples, note)
-                assert work.log is not None
+                work.log = _open_log(work, folder, fingerprint, note)
                 stack.callback(work.log.close)
+                _resume(work, work.log, examples, versions, codec)
             works.append(work)
         if folder is not None:
             names = {"experiment": experiment, "data": data, "baseline": baseline}
@@ -157,32 +157,24 @@ def _repeated(values: Sequence[str]) -> Iterator[str]:
         seen.add(value)
 
 
-def _open(
-    work: _Work,
-    folder: RunFolder,
-    fingerprint: str,
-    versions: Mapping[str, str],
-    codec: Codec,
-    examples: Sequence[Example],
-    note: Callable[[str], None],
-) -> None:
-    """Open a row's log and take over what earlier sessions finished; the latest line of an example wins."""
+def _open_log(work: _Work, folder: RunFolder, fingerprint: str, note: Callable[[str], None]) -> RunLog:
     log, changed = folder.open_log(work.row.name, work.key, work.row.identity(fingerprint))
-    work.log = log
     if changed:
         note(changed)
     if log.repaired:
         note(f"{work.row.name}: a half-written last line was cut off; its example is done again")
+    return log
+
+
+def _resume(
+    work: _Work, log: RunLog, examples: Sequence[Example], versions: Mapping[str, str], codec: Codec
+) -> None:
+    """Take over what earlier sessions finished; the latest line of an example wins."""
     golds = {e.id: e.gold for e in examples}
-    try:
+    with readable(log.path):
         for record in log.records():
             if record["seed"] in work.row.seeds and versions.get(record["id"]) == record["x"]:
                 work.outcomes[record["seed"], record["id"]] = read_outcome(record, golds[record["id"]], codec)
-    except (KeyError, TypeError, ValueError) as e:
-        log.close()
-        if isinstance(e, InputError):
-            raise
-        raise InputError(f"holds a record this version cannot read ({e!r})", file=log.path) from e
 
 
 class _Session:

@@ -59,20 +59,35 @@ class Table:
                 raise ValueError(f"a row of {len(row)} cells under {len(self.columns)} columns")
 
     def rich(self) -> RichTable:
-        """For the terminal: ``console.print(table.rich())``."""
+        """For the terminal: ``console.print(table.rich())``. Where the terminal is narrow, an interval or
+        reference moves to a line of its own below its value, and names are wrapped."""
+        from rich import box
         from rich.markup import escape
         from rich.table import Table as RichTable
+        from rich.text import Text
 
         caption = "\n".join(escape(n) for n in self.notes) or None
         table = RichTable(
-            title=escape(self.title) or None, caption=caption, title_justify="left", caption_justify="left"
+            title=escape(self.title) or None,
+            caption=caption,
+            title_justify="left",
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
         )
+        body = [[_text(v, _RICH) for v in row] for row in self.rows]
         for i, column in enumerate(self.columns):
+            shown = [escape(column), *(row[i] for row in body)]
+            words = [w for text in shown for w in Text.from_markup(text).plain.split()]
+            longest = max(map(len, words), default=1)
             table.add_column(
-                escape(column), justify="left" if i == 0 else "right", no_wrap=i > 0, overflow="fold"
+                escape(column),
+                justify="left" if i == 0 else "right",
+                min_width=min(longest, 16 if i == 0 else 9),
+                overflow="fold",
             )
-        for row in self.rows:
-            table.add_row(*(_text(v, _RICH) for v in row))
+        for row in body:
+            table.add_row(*row)
         return table
 
     def markdown(self) -> str:
@@ -187,7 +202,12 @@ def _rich_text(text: str) -> str:
 
 
 _RICH = _Style(
-    _rich_text, "[bold]{}[/bold]".format, " [green]▲[/green]", " [red]▼[/red]", "±", " [dim]({})[/dim]".format
+    _rich_text,
+    "[bold]{}[/bold]".format,
+    "[green]▲[/green]",
+    "[red]▼[/red]",
+    "±",
+    " [dim]({})[/dim]".format,
 )
 _MARKDOWN = _Style(_md, "**{}**".format, " ▲", " ▼", "±", " ({})".format)
 _LATEX = _Style(_tex, "\\textbf{{{}}}".format, "$^{\\uparrow}$", "$^{\\downarrow}$", "$\\pm$", " ({})".format)

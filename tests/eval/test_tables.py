@@ -60,8 +60,21 @@ def test_terminal_shows_names_with_brackets_as_they_are() -> None:
     console.print(TABLE.rich())
     text = console.export_text()
     assert "FHS_1 | [x]" in text
-    assert ".185 [.170, .200] ▲ (.185)" in text
+    assert ".185 [.170, .200]▲ (.185)" in text
     assert "marks: p < .05" in text
+
+
+def test_a_narrow_terminal_loses_nothing() -> None:
+    wide = Table(
+        ["row", *(f"R@{k}" for k in range(6))],
+        [["a very long name of a row", *[Cell(0.5, low=0.4, high=0.6)] * 6]],
+    )
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(wide.rich())
+    text = console.export_text()
+    assert text.count(".500") == text.count(".600]") == 6
+    assert all(word in text for word in ("very", "long", "name", "R@5"))
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_html_is_escaped() -> None:
