@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -70,15 +70,27 @@ class Program(dspy.Module):
     def consolidate(self, trace: Trace) -> Pool:
         """Fuse every ranking of the trace into its pool, cut to K (Eq. 4 and 5)."""
         with trace.timed("fuse"):
-            pool = fuse(trace.rankings, self.config.kappa, self.config.fusion, self.config.normalise)
-            trace.count("pool", len(pool))
+            pool = fuse_trace(trace, self.config)
+            trace.counters["pool"] = len(pool)
             trace.pool = pool.cut(self.config.K)
         return trace.pool
+
+    def fall_back(self, fact: Fact, trace: Trace) -> Query:
+        """The direct query, where no sample is left; counted."""
+        trace.count("direct_fallback")
+        return Query(self.serializer.direct(fact), "direct")
 
     def answer(self, ranking: Ranking, trace: Trace, **more: Any) -> dspy.Prediction:
         """The prediction of a program whose ranking is final."""
         trace.final = ranking
         return dspy.Prediction(ranking=ranking, trace=trace, **more)
+
+
+def fuse_trace(trace: Trace, config: SearchConfig) -> Pool:
+    """The whole pool of a trace's rankings under a config; companions carry their weights."""
+    companions: Mapping[str, float] = getattr(config, "companions", {})
+    weights = [companions.get(q.form, 1.0) if q.hypothesis is None else 1.0 for q in trace.queries]
+    return fuse(trace.rankings, config.kappa, config.fusion, config.normalise, weights)
 
 
 def verify_pool(

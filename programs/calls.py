@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -80,6 +80,7 @@ def ask(
             begin with the J - 1 samples of a smaller run.
         temperature: of the call; 0 is greedy.
         signature: stands in for the predictor's own (same fields, another answer type).
+        inputs: the signature's inputs.
 
     Returns:
         The typed answer, or None where two replies did not parse.
@@ -130,24 +131,31 @@ def ask_about(
     index: int = 0,
     temperature: float = 0.0,
     signature: type[dspy.Signature] | None = None,
-    **inputs: str,
+    inputs: Mapping[str, str] | None = None,
 ) -> Any | None:
     """:func:`ask` about a fact, its source context cut to what the prompt has room for.
 
     The context is capped at 12,000 characters and backs off to 8,000, 5,000 and 2,500 while the prompt
-    is over ``budget`` tokens by estimate, or the server says that it is too long.
+    is over ``budget`` tokens by estimate, or the server says that it is too long. ``inputs`` are the
+    signature's inputs beside the evidence.
     """
     shown = set((signature or predictor.signature).input_fields)
     for cap in CONTEXT_CAPS:
         evidence = {k: v for k, v in serializer.evidence(fact, cap, headers).items() if k in shown}
-        parts = evidence | inputs
+        parts: Any = {**evidence, **(inputs or {})}
         last = cap == CONTEXT_CAPS[-1]
         tokens = INSTRUCTION_TOKENS + sum(estimated_tokens(p) for p in parts.values())
         if tokens > budget and not last:
             continue
         try:
             answer = ask(
-                predictor, trace, stage, index=index, temperature=temperature, signature=signature, **parts
+                predictor,
+                trace,
+                stage,
+                index=index,
+                temperature=temperature,
+                signature=signature,
+                inputs=parts,
             )
         except ContextWindowExceededError:
             if last:

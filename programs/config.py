@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -50,6 +51,8 @@ class FHSConfig(SampleConfig):
         beta: weight of the verifier's support (Eq. 3), at least 0; 0 makes no verifier call.
         forms: which renderings a table fact issues; a text fact issues the definition form only.
         abstain: ``exclude`` abstentions from the support rate, or count them as ``no_support``.
+        companions: programs whose ranking is fused in beside the hypotheses' own, with the weight of
+            each in the fusion (``{"locus": 1.0}``; rows of abduce's own).
     """
 
     Kv: int = Field(default=10, ge=1)
@@ -57,3 +60,18 @@ class FHSConfig(SampleConfig):
     beta: float = Field(default=0.6, ge=0)
     forms: tuple[Literal["label", "definition"], ...] = ("label", "definition")
     abstain: Literal["exclude", "no_support"] = "exclude"
+    companions: Mapping[str, float] = Field(default_factory=dict)
+
+
+class FHSSeqConfig(FHSConfig):
+    """FHS-Seq: the parallel round of FHS, then up to ``rounds`` revisions of one dimension each."""
+
+    rounds: int = Field(default=3, ge=0)
+
+
+class RefineConfig(SearchConfig):
+    """Iterative refinement: ``rounds`` interpretations in all, the first one-pass; ``shown`` retrieved
+    concepts are shown to the feedback variant."""
+
+    rounds: int = Field(default=4, ge=1)
+    shown: int = Field(default=10, ge=1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import dspy
 
 from ..retrievers.base import Retriever
 from ..retrievers.taxonomy import Taxonomy
+from ..signatures.answers import VerdictForm
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.types import Fact, Hypothesis
 from .base import Program, rank_by_support, verify_pool
@@ -33,10 +34,13 @@ class FHS(Program):
         taxonomy: what is ranked; the retriever's own where not given.
         profiles: may be shared between programs over the same taxonomy and schema.
         prompts: the prompt set of the model-backed parts.
-        verdicts: ``compact`` or ``spelled`` verifier answers.
+        verdicts: form of the verifier's answers.
+        companions: by name, the programs that the config's ``companions`` weighs; each is asked for
+            its ranking of the same fact.
     """
 
     config: FHSConfig
+    default_config = FHSConfig()
 
     def __init__(
         self,
@@ -49,21 +53,28 @@ class FHS(Program):
         taxonomy: Taxonomy | None = None,
         profiles: Profiles | None = None,
         prompts: str = "default",
-        verdicts: Any = "compact",
+        verdicts: VerdictForm = "compact",
+        companions: Mapping[str, Program] | None = None,
     ) -> None:
-        super().__init__(retriever, serializer, taxonomy, config or FHSConfig())
+        super().__init__(retriever, serializer, taxonomy, config or self.default_config)
         self.schema = schema
+        self.prompts = prompts
         self.profiles = profiles or Profiles(schema, self.taxonomy)
         self.generator: Generator = generator or LMGenerator(schema, self.serializer, prompts)
         self.verifier: Verifier = verifier or LMVerifier(
             schema, self.taxonomy, self.serializer, verdicts, prompts
         )
+        self.companions = dict(companions or {})
+        missing = set(self.config.companions) - set(self.companions)
+        if missing:
+            raise ValueError(f"no companion program {sorted(missing)[0]!r} was given")
 
     def forward(self, fact: Fact) -> dspy.Prediction:
         trace = self.start()
         hypotheses = self.hypotheses(fact, trace)
         queries = self.queries(fact, hypotheses, trace)
         self.search(fact, queries, trace)
+        self.accompany(fact, trace)
         pool = self.consolidate(trace)
         if self.config.beta == 0 or not hypotheses:
             return self.answer(final_ranking(pool, {}, 0.0), trace)
@@ -87,6 +98,14 @@ class FHS(Program):
     def queries(self, fact: Fact, hypotheses: list[Hypothesis], trace: Trace) -> list[Query]:
         """Both renderings of every hypothesis; with no hypothesis left, the direct query (counted)."""
         if not hypotheses:
-            trace.count("direct_fallback")
-            return [Query(self.serializer.direct(fact), "direct")]
+            return [self.fall_back(fact, trace)]
         return render(fact, self.serializer.identify(fact), hypotheses, self.schema, self.config.forms)
+
+    def accompany(self, fact: Fact, trace: Trace) -> None:
+        """Ask each companion for its ranking and record it beside the hypotheses' own."""
+        for name in self.config.companions:
+            prediction = self.companions[name](fact=fact)
+            own = prediction.trace
+            trace.queries.append(Query(own.queries[0].text if own.queries else "", name))
+            trace.rankings.append(prediction.ranking)
+            trace.count("retrievals", own.counters["retrievals"])

@@ -73,10 +73,13 @@ def fuse(
     best: dict[str, int] = {}
     for r, (ranking, factor) in enumerate(zip(rankings, factors, strict=True)):
         for rank, id_ in enumerate(ranking.ids, 1):
-            total[id_] = total.get(id_, 0.0) + factor / (kappa + rank)
-            count[id_] = count.get(id_, 0) + 1
-            first.setdefault(id_, r)
-            best[id_] = min(best.get(id_, rank), rank)
+            if id_ in total:
+                total[id_] += factor / (kappa + rank)
+                count[id_] += 1
+                best[id_] = min(best[id_], rank)
+            else:
+                total[id_] = factor / (kappa + rank)
+                count[id_], first[id_], best[id_] = 1, r, rank
     if fusion == "mean":
         total = {id_: s / count[id_] for id_, s in total.items()}
     ids = sorted(total, key=lambda c: (-total[c], first[c], best[c], c))

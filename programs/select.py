@@ -77,7 +77,7 @@ class Selector(dspy.Module):
                 fact,
                 self.program.serializer,
                 budget=SELECTOR_TOKENS,
-                candidates=shown,
+                inputs={"candidates": shown},
             )
         if answer is None:
             trace.count("selector_failed")

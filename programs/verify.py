@@ -66,7 +66,8 @@ class LMVerifier(dspy.Module):
     Args:
         schema, taxonomy: what is judged.
         serializer: how the evidence is written down.
-        form: ``compact`` or ``spelled`` answers.
+        form: ``compact`` or ``spelled`` answers with hard verdicts, or ``graded`` ones: the chance of
+            support in percent, which takes the place of 0 and 1 in the support rate (a row of our own).
         prompts: name or path of the prompt set.
     """
 
@@ -108,16 +109,19 @@ class LMVerifier(dspy.Module):
             self.serializer,
             index=index,
             signature=self._signature(len(candidates)),
-            candidates=show_candidates([self.taxonomy[c] for c in candidates]),
-            hypothesis=show_hypothesis(hypothesis, self.schema),
+            inputs={
+                "candidates": show_candidates([self.taxonomy[c] for c in candidates]),
+                "hypothesis": show_hypothesis(hypothesis, self.schema),
+            },
         )
         if answer is None:
             return None
         verdicts = []
         for candidate, item in zip(candidates, answer.verdicts, strict=True):
-            said = judgements(self.schema, item)
+            said, chances = judgements(self.schema, item)
             heard = {d: j if d in hypothesis.values else Judgement.ABSTAIN for d, j in said.items()}
-            verdicts.append(Verdict(concept_id=candidate, judgements=heard))
+            kept = {d: p for d, p in chances.items() if d in hypothesis.values}
+            verdicts.append(Verdict(concept_id=candidate, judgements=heard, probabilities=kept))
         return verdicts
 
 
@@ -132,7 +136,6 @@ class SymbolicVerifier:
     def __call__(
         self, *, fact: Fact, hypothesis: Hypothesis, candidates: Sequence[str], trace: Trace, index: int
     ) -> list[Verdict] | None:
-        return [
-            Verdict.model_construct(concept_id=c, judgements=self.schema.judge(hypothesis, self.profiles[c]))
-            for c in candidates
-        ]
+        features = [self.profiles[c] for c in candidates]
+        judged = self.schema.judge(hypothesis, features)
+        return [Verdict(c, j) for c, j in zip(candidates, judged, strict=True)]

@@ -41,12 +41,17 @@ def support_of(verdict: Verdict, abstain: Literal["exclude", "no_support"] = "ex
     dimension counts in the denominator. Where the verdict carries probabilities, they stand in for
     the hard judgements of their dimensions.
     """
-    judged = {d: j for d, j in verdict.judgements.items() if j is not Judgement.ABSTAIN}
-    total = len(verdict.judgements) if abstain == "no_support" else len(judged)
-    if total == 0:
-        return None
-    gained = sum(verdict.probabilities.get(d, float(j is Judgement.SUPPORT)) for d, j in judged.items())
-    return gained / total
+    supported = judged = 0.0
+    for dimension, judgement in verdict.judgements.items():
+        if judgement is Judgement.ABSTAIN:
+            continue
+        judged += 1
+        if verdict.probabilities:
+            supported += verdict.probabilities.get(dimension, float(judgement is Judgement.SUPPORT))
+        elif judgement is Judgement.SUPPORT:
+            supported += 1
+    total = len(verdict.judgements) if abstain == "no_support" else judged
+    return supported / total if total else None
 
 
 def mean_support(

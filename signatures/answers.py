@@ -16,7 +16,7 @@ MAX_VALUE = 200
 MAX_QUERY = 600
 """Characters of one definition-form query or description."""
 
-VerdictForm = Literal["compact", "spelled"]
+VerdictForm = Literal["compact", "spelled", "graded"]
 
 CODES = {"s": Judgement.SUPPORT, "n": Judgement.NO_SUPPORT, "x": Judgement.ABSTAIN}
 
@@ -117,14 +117,27 @@ def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[
     item: Any
     if form == "compact":
         item = Annotated[str, BeforeValidator(_code), Field(pattern=f"^[snx]{{{len(schema.names)}}}$")]
+    elif form == "graded":
+        chance = Annotated[int, Field(ge=-1, le=100)]
+        item = Annotated[list[chance], Field(min_length=len(schema.names), max_length=len(schema.names))]
     else:
         fields: dict[str, Any] = dict.fromkeys(schema.names, (SpelledJudgement, ...))
         item = create_model("CandidateVerdict", __base__=Answer, **fields)
     return create_model("Verdicts", __base__=Answer, verdicts=(list[item], Field(min_length=n, max_length=n)))
 
 
-def judgements(schema: DimensionSchema, item: Any) -> dict[str, Judgement]:
-    """One candidate's judgements from either form of the answer."""
+def judgements(schema: DimensionSchema, item: Any) -> tuple[dict[str, Judgement], dict[str, float]]:
+    """One candidate's judgements, and the support probabilities in [0, 1] where the form has them."""
     if isinstance(item, str):
-        return {name: CODES[letter] for name, letter in zip(schema.names, item, strict=True)}
-    return {name: Judgement(getattr(item, name)) for name in schema.names}
+        return {name: CODES[letter] for name, letter in zip(schema.names, item, strict=True)}, {}
+    if isinstance(item, list):
+        chances = dict(zip(schema.names, item, strict=True))
+        probabilities = {name: chance / 100 for name, chance in chances.items() if chance >= 0}
+        return {name: _by_chance(probabilities.get(name)) for name in schema.names}, probabilities
+    return {name: Judgement(getattr(item, name)) for name in schema.names}, {}
+
+
+def _by_chance(probability: float | None) -> Judgement:
+    if probability is None:
+        return Judgement.ABSTAIN
+    return Judgement.SUPPORT if probability >= 0.5 else Judgement.NO_SUPPORT

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -141,7 +141,7 @@ class DimensionSchema(BaseModel):
     evidence: str = "a located value in a document"
     concept: str = "concept"
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Dimension names in canonical order."""
         return tuple(d.name for d in self.dimensions)
@@ -193,28 +193,35 @@ class DimensionSchema(BaseModel):
         """The category profile of a candidate: one category tuple a vocabulary-matched dimension."""
         return self.features(concept).profile
 
-    def judge(self, hypothesis: Hypothesis, candidate: Features) -> dict[str, Judgement]:
-        """The symbolic check of one candidate (paper: "program-driven score"), by dimension.
+    def judge(self, hypothesis: Hypothesis, candidates: Sequence[Features]) -> list[dict[str, Judgement]]:
+        """The symbolic check (paper: "program-driven score"): each candidate's judgements by dimension.
 
         Per resolved dimension: the category sets meet: support; they are disjoint, or only one side
         has any: no support; neither side has any: support by :func:`half_overlap` with label and
         definition. Unresolved: abstain.
         """
-        vocabulary = (d.name for d in self.dimensions if d.match == "vocabulary")
-        profile = dict(zip(vocabulary, candidate.profile, strict=True))
-        judgements: dict[str, Judgement] = {}
+        vocabulary = [d.name for d in self.dimensions if d.match == "vocabulary"]
+        checks = []
         for name in self.names:
             value = hypothesis.values.get(name)
-            if value is None:
-                judgements[name] = Judgement.ABSTAIN
-                continue
-            wanted, held = hypothesis.categories.get(name, ()), profile.get(name, ())
-            if wanted or held:
-                supported = any(c in held for c in wanted)
-            else:
-                supported = half_overlap(value, candidate.tokens)
-            judgements[name] = Judgement.SUPPORT if supported else Judgement.NO_SUPPORT
-        return judgements
+            place = vocabulary.index(name) if name in vocabulary else None
+            wanted = hypothesis.categories.get(name, ())
+            checks.append((name, place, wanted, frozenset() if value is None else tok_set(value), value))
+        result = []
+        for candidate in candidates:
+            judgements: dict[str, Judgement] = {}
+            for name, place, wanted, tokens, value in checks:
+                if value is None:
+                    judgements[name] = Judgement.ABSTAIN
+                    continue
+                held = () if place is None else candidate.profile[place]
+                if wanted or held:
+                    supported = any(c in held for c in wanted)
+                else:
+                    supported = bool(tokens) and 2 * len(tokens & candidate.tokens) >= len(tokens)
+                judgements[name] = Judgement.SUPPORT if supported else Judgement.NO_SUPPORT
+            result.append(judgements)
+        return result
 
     @classmethod
     def from_toml(cls, text: str) -> DimensionSchema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -105,16 +106,17 @@ class Judgement(StrEnum):
     ABSTAIN = "abstain"
 
 
-class Verdict(_Frozen):
+@dataclass(frozen=True, slots=True)
+class Verdict:
     """What the verifier says of one candidate under one hypothesis: a judgement per dimension.
 
     ``probabilities`` is filled only by verifiers that return a support probability in [0, 1] a
-    dimension instead of a hard judgement.
+    dimension instead of a hard judgement. (A plain dataclass: the symbolic check makes hundreds a fact.)
     """
 
     concept_id: str
     judgements: Mapping[str, Judgement]
-    probabilities: Mapping[str, float] = Field(default_factory=dict)
+    probabilities: Mapping[str, float] = field(default_factory=dict)
 
 
 class Question(_Frozen):

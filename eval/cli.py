@@ -1,0 +1,54 @@
+"""The command line. Its subcommands live in ``commands/``; nothing heavy is imported before one runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ..retrievers.errors import InputError
+from .commands.eval import evaluate
+from .commands.tag import tag
+
+app = typer.Typer(
+    name="abduce",
+    help="Retrieval-ready queries from explicit hypotheses about what the evidence means.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"abduce {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Retrieval-ready queries from explicit hypotheses about what the evidence means."""
+
+
+app.command("eval")(evaluate)
+app.command("tag")(tag)
+
+
+def main() -> None:
+    """Run the command line: bad input is one line on standard error and exit code 2."""
+    try:
+        app()
+    except InputError as e:
+        typer.echo(f"abduce: {e}", err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""``abduce eval``: run an experiment and print its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def evaluate(
+    experiment: Annotated[
+        str, typer.Argument(help="A bundled experiment's name, or the path of an experiment's TOML file.")
+    ],
+    data: Annotated[
+        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split to evaluate, in place of the experiment's.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N examples.")] = None,
+    row: Annotated[list[str] | None, typer.Option(help="Only this row; may be given again.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder: results, traces, summary; resumable.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight where a model is called.")] = 32,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over bad facts and count them.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Do facts again that failed in an earlier session.")
+    ] = False,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
+) -> None:
+    """Run an experiment over a split and print its table.
+
+    Examples:
+
+        abduce eval finance-no-model
+
+        abduce eval finance-no-model --data DIR --split test --out runs/no-model
+
+        abduce eval my-table.toml --row FHS --limit 100
+    """
+    from ..evaluate import run_experiment
+
+    run_experiment(
+        experiment,
+        data=data,
+        split=split,
+        limit=limit,
+        rows=row or [],
+        out=out,
+        concurrency=concurrency,
+        skip_bad=skip_bad,
+        retry_failed=retry_failed,
+        intervals=intervals,
+    )

@@ -1,0 +1,204 @@
+"""Data folders (the layout of ``docs/data.md``), taxonomies by name, and facts files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..retrievers.errors import InputError
+from ..retrievers.files import Row, read_jsonl, read_rows, require
+from ..retrievers.taxonomy import Taxonomy, strip_namespace
+from ..signatures.types import Fact, SourceContext
+from .domains import DOMAINS, Domain
+from .rows import Example
+
+ENVIRONMENT = "ABDUCE_DATA"
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """A folder of the data layout. ``bundled`` says that it is the one inside the package."""
+
+    root: Path
+    bundled: bool = False
+
+    @classmethod
+    def find(cls, given: str | Path | None = None) -> DataFolder:
+        """The folder that ``--data`` or ``ABDUCE_DATA`` names, else the bundled one.
+
+        Raises:
+            InputError: the named folder is not there.
+        """
+        chosen = given or os.environ.get(ENVIRONMENT)
+        if not chosen:
+            return cls(Path(str(resources.files(__package__) / "bundled")), bundled=True)
+        root = Path(chosen)
+        if not root.is_dir():
+            raise InputError("no such data folder" if not root.exists() else "is not a folder", file=root)
+        return cls(root)
+
+    def __str__(self) -> str:
+        return "the data bundled with abduce" if self.bundled else str(self.root)
+
+    def file(self, *parts: str) -> Path:
+        """A file of the folder, by its path; the same name without ``.gz`` is found too.
+
+        Raises:
+            InputError: neither is there.
+        """
+        path = self.root.joinpath(*parts)
+        plain = path.with_suffix("") if path.suffix == ".gz" else path
+        for candidate in (path, plain):
+            if candidate.is_file():
+                return candidate
+        hint = "; it is not among the bundled data: give --data DIR" if self.bundled else ""
+        raise InputError(f"no such file{hint}", file=path)
+
+    def taxonomy(self, domain: Domain) -> Taxonomy:
+        """The inventory of a domain."""
+        path = self.file(domain.name, domain.inventory)
+        return Taxonomy.load(path, domain.taxonomy, domain.indexed, domain.definition_field)
+
+    def facts(self, domain: Domain, split: str, bad: list[InputError] | None = None) -> list[Example]:
+        """The evaluation facts of a split.
+
+        Raises:
+            InputError: no such split, or a bad fact where ``bad`` is not given.
+        """
+        if split not in domain.splits:
+            known = ", ".join(domain.splits)
+            raise InputError(f"{domain.name} has no split {split!r}; there are {known}")
+        path = self.file(domain.name, domain.splits[split])
+        contexts = read_contexts(self.file(domain.name, "contexts.jsonl.gz"))
+        return list(read_facts(path, contexts, bad, need_gold=True))
+
+
+def domain_named(name: str) -> Domain:
+    """A domain by name.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    if name not in DOMAINS:
+        raise InputError(f"no domain {name!r}; there are {', '.join(DOMAINS)}")
+    return DOMAINS[name]
+
+
+def read_contexts(path: Path) -> dict[str, SourceContext]:
+    """Source contexts by id, from JSONL with ``context_id`` and ``source_context``."""
+    found: dict[str, SourceContext] = {}
+    for line, row in read_jsonl(path):
+        id_ = require(row, "context_id", path, line)
+        text = require(row, "source_context", path, line)
+        found[id_] = _context(id_, text, row, path, line)
+    return found
+
+
+def _context(id_: str, text: str, row: Row, path: Path, line: int) -> SourceContext:
+    modality = row.get("modality") or ("table" if "<table" in text[:500].lower() else "text")
+    try:
+        return SourceContext.model_validate(
+            {
+                "context_id": id_,
+                "text": text,
+                "modality": modality,
+                "preceding_text": row.get("preceding_text") or "",
+            }
+        )
+    except ValidationError as e:
+        raise _first(e, path, line) from e
+
+
+def _first(e: ValidationError, path: Path, line: int) -> InputError:
+    problem = e.errors()[0]
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    where = ".".join(str(p) for p in problem["loc"]) or None
+    if where is None and ": " in message:
+        where, message = message.split(": ", 1)
+    return InputError(message, file=path, line=line, field=where)
+
+
+_FACT_FIELDS = tuple(f for f in Fact.model_fields if f not in ("context", "fact_id", "value"))
+
+
+def read_facts(
+    path: str | Path,
+    contexts: Mapping[str, SourceContext] | None = None,
+    bad: list[InputError] | None = None,
+    need_gold: bool = False,
+) -> Iterator[Example]:
+    """Facts of a JSONL or CSV file, one after the other.
+
+    A fact has a ``fact_id``, a ``value`` and a source context: inline as ``source_context``, or by
+    ``context_id`` from ``contexts`` (where not given: the file ``contexts.jsonl`` or
+    ``contexts.jsonl.gz`` beside it). ``gold`` is read where it is there and kept apart from the fact.
+
+    Args:
+        path: the facts file.
+        contexts: source contexts by id.
+        bad: where given, a bad fact is appended here and passed over.
+        need_gold: a fact without ``gold`` is bad.
+
+    Raises:
+        InputError: names the file, line and field of what is wrong.
+    """
+    path = Path(path)
+    if contexts is None:
+        beside = [path.parent / name for name in ("contexts.jsonl", "contexts.jsonl.gz")]
+        contexts = next((read_contexts(p) for p in beside if p.is_file()), {})
+    seen: dict[str, int] = {}
+    for line, row in read_rows(path, bad):
+        try:
+            example = _fact(row, contexts, path, line, need_gold)
+            if example.id in seen:
+                raise InputError(
+                    f"{example.id!r} stands already in line {seen[example.id]}",
+                    file=path,
+                    line=line,
+                    field="fact_id",
+                )
+        except InputError as e:
+            if bad is None:
+                raise
+            bad.append(e)
+            continue
+        seen[example.id] = line
+        yield example
+
+
+def _fact(row: Row, contexts: Mapping[str, SourceContext], path: Path, line: int, need_gold: bool) -> Example:
+    id_ = require(row, "fact_id", path, line)
+    value = require(row, "value", path, line)
+    if row.get("source_context"):
+        text = require(row, "source_context", path, line)
+        context = _context(str(row.get("context_id") or id_), text, row, path, line)
+    else:
+        context_id = require(row, "context_id", path, line)
+        if context_id not in contexts:
+            raise InputError(f"no source context {context_id!r}", file=path, line=line, field="context_id")
+        context = contexts[context_id]
+    given = {k: row[k] for k in _FACT_FIELDS if row.get(k) not in (None, "")}
+    given.setdefault("modality", "text" if "mention_start" in given else context.modality)
+    if isinstance(given.get("datatype"), str):
+        given["datatype"] = strip_namespace(given["datatype"])
+    try:
+        fact = Fact(fact_id=id_, value=value, context=context, **given)
+    except ValidationError as e:
+        raise _first(e, path, line) from e
+    gold = row.get("gold") or ""
+    if need_gold:
+        gold = require(row, "gold", path, line)
+    groups = {"modality": fact.modality, "datatype": fact.datatype or "none"}
+    return Example(id_, {"fact": fact}, strip_namespace(str(gold)), context.context_id, groups)
+
+
+def file_fingerprint(path: Path) -> str:
+    """A digest of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "blake2b").hexdigest()[:32]

@@ -1,0 +1,114 @@
+"""What ``abduce eval`` does: data, rows, the runner, the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ..retrievers.errors import InputError
+from .data import DataFolder, domain_named, file_fingerprint
+from .experiment import Experiment, load_experiment, resolved_toml
+from .progress import progress_bars
+from .results import Run
+from .runner import run
+from .session import make_parts, make_rows
+
+
+def run_experiment(
+    name: str,
+    *,
+    data: str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    rows: Sequence[str] = (),
+    out: Path | None = None,
+    concurrency: int = 32,
+    skip_bad: bool = False,
+    retry_failed: bool = False,
+    intervals: bool = False,
+    console: Console | None = None,
+) -> Run:
+    """Run an experiment by name or path, print its table and return the run.
+
+    Raises:
+        InputError: whatever is wrong with the experiment, the data or the run folder.
+    """
+    console = console or Console()
+    notes = Console(stderr=True)
+    experiment = load_experiment(name)
+    if rows:
+        experiment = experiment.only(rows)
+    folder = DataFolder.find(data)
+    domain = domain_named(experiment.domain)
+    split = split or (next(iter(domain.splits)) if folder.bundled else experiment.split)
+    bad: list[InputError] | None = [] if skip_bad else None
+    examples = folder.facts(domain, split, bad)[:limit]
+    said = f"{domain.name} {split}, {len(examples):,} facts, from {folder}"
+    console.print(f"Data: {said}", markup=False, highlight=False)
+    for problem in bad or ():
+        notes.print(f"skipped: {problem}", markup=False, highlight=False, soft_wrap=True)
+    if bad:
+        notes.print(f"{len(bad)} bad facts were skipped", markup=False)
+    taxonomy = folder.taxonomy(domain)
+    unknown = [e for e in examples if e.gold not in taxonomy]
+    if unknown:
+        raise InputError(
+            f"the gold concept {unknown[0].gold!r} of fact {unknown[0].id!r} is not in {taxonomy.name}",
+            file=folder.file(domain.name, domain.splits[split]),
+            field="gold",
+        )
+    parts = make_parts(taxonomy, domain, experiment.retriever)
+    model = _model(experiment)
+    printed = file_fingerprint(folder.file(domain.name, domain.inventory))
+    made = make_rows(experiment, parts, printed, model)
+    from .codec import TaxonomyCodec
+
+    with progress_bars(notes) as on_progress:
+        result = run(
+            made,
+            examples,
+            codec=TaxonomyCodec(),
+            out=out,
+            concurrency=concurrency if model is not None else 1,
+            retry_failed=retry_failed,
+            experiment=experiment.name,
+            data=said,
+            fingerprint=printed,
+            resolved=resolved_toml(experiment, said, len(examples)),
+            baseline=experiment.baseline,
+            on_progress=on_progress,
+            on_note=lambda line: notes.print(line, markup=False, highlight=False),
+        )
+    console.print(result.table(intervals=intervals).rich())
+    _report_counts(result, console)
+    if out is not None:
+        console.print(f"Results, traces and summary: {out}", markup=False, highlight=False)
+    return result
+
+
+def _model(experiment: Experiment) -> Any:
+    """The identity of the language model that the experiment's rows call, or None where none does."""
+    needing = [row.name for row in experiment.rows if row.spec.needs_model]
+    if not needing:
+        return None
+    raise InputError(
+        f"the row {needing[0]!r} calls a language model and the experiment has none: give it an [lm] table"
+    )
+
+
+def _report_counts(result: Run, console: Console) -> None:
+    """What a reader of the table must know beside it: failures and fall-backs."""
+    failed = sum(int(row.failed.sum()) for row in result.rows)
+    if failed:
+        console.print(f"{failed} results failed and count as wrong; their reasons are in failures.jsonl")
+    for row in result.rows:
+        fallbacks = row.costs.get("datatype_fallback")
+        if fallbacks is not None and fallbacks.sum() > 0:
+            console.print(
+                f"{row.name}: {int(fallbacks.sum())} queries had a datatype that the taxonomy does not "
+                "declare, or none, and searched the full index",
+                markup=False,
+            )

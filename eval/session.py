@@ -1,0 +1,133 @@
+"""From an experiment and a data folder to the runner's rows, and a program for one command."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ..programs.presets import PROGRAMS, Parts, Spec, build
+from ..programs.profiles import Profiles
+from ..retrievers.base import Retriever
+from ..retrievers.bm25 import BM25Retriever
+from ..retrievers.errors import InputError
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.dimensions import DimensionSchema, load_schema
+from .domains import Domain
+from .experiment import Experiment
+from .rows import Row, fingerprint
+
+
+class Retrievers:
+    """Retrievers over one taxonomy by their settings; each is built once, when first asked for."""
+
+    def __init__(self, taxonomy: Taxonomy, settings: Mapping[str, Any]) -> None:
+        self.taxonomy = taxonomy
+        self.settings = dict(settings)
+        self._built: dict[str, Retriever] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, changes: Mapping[str, Any]) -> Retriever:
+        settings = {**self.settings, **changes}
+        key = json.dumps(settings, sort_keys=True)
+        with self._lock:
+            if key not in self._built:
+                self._built[key] = _build_retriever(self.taxonomy, settings)
+            return self._built[key]
+
+
+def _build_retriever(taxonomy: Taxonomy, settings: Mapping[str, Any]) -> Retriever:
+    rest = dict(settings)
+    kind = rest.pop("kind", "bm25")
+    if kind != "bm25":
+        raise InputError(f"no retriever {kind!r}; there is bm25", field="retriever.kind")
+    known = ("k1", "b", "w_cov")
+    for key in rest:
+        if key not in known:
+            raise InputError(f"no such setting; bm25 has {', '.join(known)}", field=f"retriever.{key}")
+    try:
+        return BM25Retriever(taxonomy, **rest)
+    except (TypeError, ValueError) as e:
+        raise InputError(str(e), field="retriever") from e
+
+
+def make_parts(
+    taxonomy: Taxonomy, domain: Domain, retriever: Mapping[str, Any], schema: DimensionSchema | None = None
+) -> Parts:
+    """What the rows of one experiment share."""
+    schema = schema or load_schema(domain.schema)
+    return Parts(
+        Retrievers(taxonomy, retriever),
+        taxonomy,
+        schema,
+        domain.serializer,
+        Profiles(schema, taxonomy),
+    )
+
+
+class Seeded:
+    """A program called under a seed: its samples take the rollouts of that seed."""
+
+    def __init__(self, program: Callable[..., Any], seed: int) -> None:
+        self.program, self.seed = program, seed
+
+    def __call__(self, **inputs: Any) -> Any:
+        import dspy
+
+        with dspy.context(seed=self.seed):
+            return self.program(**inputs)
+
+
+def _build_seeded(spec: Spec, parts: Parts, seed: int) -> Any:
+    try:
+        program = build(spec, parts)
+    except ValueError as e:
+        raise InputError(str(e)) from e
+    return Seeded(program, seed) if spec.needs_model else program
+
+
+def make_rows(experiment: Experiment, parts: Parts, taxonomy_print: str, model: Any = None) -> Sequence[Row]:
+    """The runner's rows of an experiment.
+
+    Args:
+        experiment: with resolved rows.
+        parts: shared by all rows.
+        taxonomy_print: fingerprint of the inventory.
+        model: identity of the language model, part of the resume key of rows that call one.
+    """
+    from ..signatures.prompting import load_prompts
+    from .codeversion import code_version
+
+    rows = []
+    for row in experiment.rows:
+        spec = row.spec
+        settings = {
+            "spec": spec.model_dump(mode="json"),
+            "config": spec.resolve().model_dump(mode="json"),
+            "retriever": dict(experiment.retriever) | dict(spec.retriever),
+            "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
+            "schema": parts.schema.fingerprint,
+        }
+        prompts = None
+        if spec.needs_model:
+            try:
+                texts = {k: p.model_dump(mode="json") for k, p in load_prompts(spec.prompts).items()}
+            except ValueError as e:
+                raise InputError(str(e), field="prompts") from e
+            prompts = fingerprint(texts)
+        rows.append(
+            Row(
+                name=row.name,
+                build=partial(_build_seeded, spec, parts),
+                settings=settings,
+                prompts=prompts,
+                model=model if spec.needs_model else None,
+                code=code_version(PROGRAMS[spec.program].cls, BM25Retriever, "abduce.eval.codec"),
+                seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
+                takes_gold=spec.needs_gold,
+                reference=row.reference,
+            )
+        )
+    return rows

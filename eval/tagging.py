@@ -1,0 +1,194 @@
+"""What ``abduce tag`` does with a file of facts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table as RichTable
+
+from ..programs.presets import Parts, build, spec_named
+from ..retrievers.base import Ranking
+from ..retrievers.errors import InputError
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.dimensions import load_schema
+from ..signatures.types import Fact
+from .atomic import write_text
+from .data import DataFolder, read_contexts, read_facts
+from .domains import DOMAINS, Domain
+from .explain import explain_fact
+from .rows import Example
+from .session import make_parts
+
+COLUMNS = (
+    "fact_id",
+    "locus",
+    "value",
+    "datatype",
+    "concept",
+    "label",
+    "score",
+    "margin",
+    "runner_up_concepts",
+)
+"""Columns of a tags CSV. ``margin`` is the score's distance to the next concept."""
+
+SHOWN = 40
+"""Facts that the terminal's table shows."""
+
+_FORMULA = re.compile(r"^[=@\t\r]|^[+-](?![\d.,(])")
+
+
+def cell(value: object) -> str:
+    """A CSV cell that no spreadsheet takes for a formula."""
+    text = "" if value is None else str(value)
+    return "'" + text if _FORMULA.match(text) else text
+
+
+def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
+    """A taxonomy by its name or by the path of a file; a file's facts are taken for finance-like ones.
+
+    Raises:
+        InputError: it is neither.
+    """
+    for domain in DOMAINS.values():
+        if domain.taxonomy == name:
+            return folder.taxonomy(domain), domain
+    path = Path(name)
+    if not path.suffix:
+        known = ", ".join(d.taxonomy for d in DOMAINS.values())
+        raise InputError(f"no taxonomy {name!r}: give a file, or one of {known}")
+    return Taxonomy.load(path), DOMAINS["finance"]
+
+
+def locus_of(fact: Fact, parts: Parts) -> str:
+    """Where a fact stands, in one line."""
+    if fact.modality == "table":
+        return " / ".join(h for h in (fact.row_header, fact.column_header) if h)
+    return parts.serializer.mention_window(fact)
+
+
+def tag_facts(
+    path: Path | None,
+    *,
+    taxonomy: str,
+    program: str,
+    top: int,
+    out: Path | None,
+    explain: str | None,
+    contexts: Path | None,
+    schema: str | None,
+    data: str | None,
+    skip_bad: bool,
+    console: Console | None = None,
+) -> None:
+    """Tag every fact of a file; write a CSV, print a table, or explain one fact.
+
+    Raises:
+        InputError: whatever is wrong with the file, the taxonomy, the program or the output's place.
+    """
+    console = console or Console()
+    notes = Console(stderr=True)
+    folder = DataFolder.find(data)
+    found, domain = find_taxonomy(taxonomy, folder)
+    bad: list[InputError] | None = [] if skip_bad else None
+    if path is None:
+        split = next(iter(domain.splits))
+        notes.print(f"Facts: {domain.name} {split} of {folder}", markup=False, highlight=False)
+        examples = folder.facts(domain, split, bad)
+    else:
+        known = None if contexts is None else read_contexts(contexts)
+        examples = list(read_facts(path, known, bad))
+    for problem in bad or ():
+        notes.print(f"skipped: {problem}", markup=False, highlight=False, soft_wrap=True)
+    if bad:
+        notes.print(f"{len(bad)} bad facts were skipped", markup=False)
+    if not examples:
+        raise InputError("has no facts", file=path)
+    try:
+        spec = spec_named(program)
+        parts = make_parts(found, domain, {"kind": "bm25"}, None if schema is None else load_schema(schema))
+    except ValueError as e:
+        raise InputError(str(e)) from e
+    if spec.needs_gold:
+        raise InputError(f"{program!r} is an oracle: it needs the gold concept and cannot tag")
+    if spec.needs_model:
+        raise InputError(
+            f"the program {program!r} calls a language model; choose one without (locus, direct, FHS-rules), "
+            "or run it with an experiment file that has an [lm] table"
+        )
+    method = build(spec, parts)
+    if explain is not None:
+        chosen = next((e for e in examples if e.id == explain), None)
+        if chosen is None:
+            raise InputError(f"no fact {explain!r}", file=path, field="fact_id")
+        fact = chosen.inputs["fact"]
+        console.print(explain_fact(fact, method(fact=fact), parts, program, chosen.gold, top))
+        return
+    ranked = _run(method, examples, console)
+    if out is not None:
+        write_text(out, to_csv(ranked, found, parts, top))
+        console.print(f"{len(ranked):,} facts tagged: {out}", markup=False, highlight=False)
+    else:
+        console.print(_table(ranked, found, parts))
+        if len(ranked) > SHOWN:
+            console.print(f"... and {len(ranked) - SHOWN:,} more; --out FILE.csv writes all", markup=False)
+
+
+def _run(method: Any, examples: Sequence[Example], console: Console) -> list[tuple[Fact, Ranking]]:
+    ranked = []
+    fallbacks = 0
+    bar = track(
+        examples, "tagging", console=Console(stderr=True), transient=True, disable=not console.is_terminal
+    )
+    for example in bar:
+        prediction = method(fact=example.inputs["fact"])
+        fallbacks += bool(prediction.trace.counters["datatype_fallback"])
+        ranked.append((example.inputs["fact"], prediction.ranking))
+    if fallbacks:
+        Console(stderr=True).print(
+            f"{fallbacks} facts have no datatype that the taxonomy declares: the full index was searched"
+        )
+    return ranked
+
+
+def to_csv(ranked: Sequence[tuple[Fact, Ranking]], taxonomy: Taxonomy, parts: Parts, top: int) -> str:
+    """The tags as CSV text with :data:`COLUMNS`."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for fact, ranking in ranked:
+        line: list[object] = [fact.fact_id, locus_of(fact, parts), fact.value, fact.datatype]
+        if len(ranking):
+            best = ranking.ids[0]
+            margin = float(ranking.scores[0] - ranking.scores[1]) if len(ranking) > 1 else ""
+            others = "; ".join(ranking.ids[1:top])
+            line += [best, taxonomy[best].label, float(ranking.scores[0]), margin, others]
+        else:
+            line += [""] * 5
+        writer.writerow([cell(v) for v in line])
+    return stream.getvalue()
+
+
+def _table(ranked: Sequence[tuple[Fact, Ranking]], taxonomy: Taxonomy, parts: Parts) -> RichTable:
+    table = RichTable(title=f"{taxonomy.name}: {len(ranked):,} facts")
+    for name, width in (("fact", None), ("value", 14), ("locus", 40), ("concept", 50), ("score", None)):
+        table.add_column(name, max_width=width, overflow="fold" if name != "locus" else "ellipsis")
+    for fact, ranking in ranked[:SHOWN]:
+        best = ranking.ids[0] if len(ranking) else ""
+        score = f"{ranking.scores[0]:.3f}" if len(ranking) else ""
+        cells = (fact.fact_id, fact.value, locus_of(fact, parts), best, score)
+        table.add_row(*(_plain(c) for c in cells))
+    return table
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

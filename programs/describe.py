@@ -1,0 +1,58 @@
+"""Free-text interpretations: a description of a fact, one field, no dimensions (paper: C.1)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import dspy
+
+from ..signatures.dimensions import DimensionSchema
+from ..signatures.grounding import describe_signature, varied_signature
+from ..signatures.types import Fact, Hypothesis
+from .calls import ask_about, fan_out
+from .serialize import Serializer
+from .trace import Trace
+
+
+class Describer(dspy.Module):
+    """J descriptions of a fact, drawn at the same time; headers are not shown.
+
+    Args:
+        schema: words of the prompt.
+        serializer: how the evidence is written down.
+        prompts: name or path of the prompt set.
+        varied: forced variation: each sample is told which of how many it is and to be distinct.
+    """
+
+    def __init__(
+        self,
+        schema: DimensionSchema,
+        serializer: Serializer | None = None,
+        prompts: str = "default",
+        varied: bool = False,
+    ) -> None:
+        super().__init__()
+        self.serializer = serializer or Serializer()
+        self.varied = varied
+        make = varied_signature if varied else describe_signature
+        self.describe = dspy.Predict(make(schema, prompts))
+
+    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis]:
+        thunks = [partial(self.sample, fact, j, J, temperature, trace) for j in range(J)]
+        return [h for h in fan_out(thunks) if h is not None]
+
+    def sample(self, fact: Fact, j: int, J: int, temperature: float, trace: Trace) -> Hypothesis | None:
+        """Description ``j`` of ``J``, or None where its replies did not parse."""
+        told = {"sample": f"sample {j + 1} of {J}"} if self.varied else {}
+        answer = ask_about(
+            self.describe,
+            trace,
+            "generator",
+            fact,
+            self.serializer,
+            headers=False,
+            index=j,
+            temperature=temperature,
+            inputs=told,
+        )
+        return None if answer is None else Hypothesis(retrieval_query=answer.description)

@@ -1,0 +1,300 @@
+"""The papers' rows by name, each a base and the fields it changes; and programs built from them.
+
+A :class:`Spec` is everything that decides what a row does. ``PRESETS`` holds the rows of the FHS paper
+and abduce's own; an experiment file starts from one of them or from a bare program name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..retrievers.base import Retriever
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.answers import VerdictForm
+from ..signatures.dimensions import DimensionSchema
+from .base import Program
+from .config import FHSConfig, FHSSeqConfig, RefineConfig, SampleConfig, SearchConfig
+from .decomposed import Decomposed
+from .direct import Direct
+from .fhs import FHS
+from .fhs_seq import FHSSeq
+from .generate import Generator, LMGenerator, RuleGenerator
+from .locus import Locus
+from .onepass import FREE_TEXT, STRUCTURED
+from .oracle import OracleBest
+from .parallel import Parallel
+from .probe import Probe
+from .profiles import Profiles
+from .refine import Refine
+from .serialize import Serializer
+from .verify import LMVerifier, SymbolicVerifier, Verifier
+
+
+class Spec(BaseModel):
+    """One row, resolved.
+
+    Args:
+        program: name of the method (a key of ``PROGRAMS``).
+        config: fields of the method's config class that differ from its defaults.
+        generator: ``lm``, or ``rules`` (no model).
+        verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
+        prompts: name or path of the prompt set.
+        verdicts: form of the verifier's answers.
+        selector: whether the shared listwise selector runs after the method.
+        retriever: settings of the retriever that differ from the experiment's.
+        serializer: settings of the serializer that differ from the domain's.
+        options: arguments of the method's own constructor.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    program: str
+    config: Mapping[str, Any] = Field(default_factory=dict)
+    generator: Literal["lm", "rules"] = "lm"
+    verifier: Literal["lm", "symbolic"] = "lm"
+    prompts: str = "default"
+    verdicts: VerdictForm = "compact"
+    selector: bool = False
+    retriever: Mapping[str, Any] = Field(default_factory=dict)
+    serializer: Mapping[str, Any] = Field(default_factory=dict)
+    options: Mapping[str, Any] = Field(default_factory=dict)
+
+    def changed(self, changes: Mapping[str, Any]) -> Spec:
+        """This spec with some fields changed.
+
+        A key is a field of the spec (``prompts``), a dotted one (``retriever.w_cov``,
+        ``serializer.markup``, ``options.text``), or else a field of the method's config (``beta``).
+
+        Raises:
+            ValueError: a key that is none of these, or a value that does not fit.
+        """
+        data = self.model_dump()
+        for key, value in changes.items():
+            head, _, tail = key.partition(".")
+            if tail:
+                if not isinstance(data.get(head), dict):
+                    raise ValueError(f"no setting {key!r}")
+                data[head] = {**data[head], tail: value}
+            elif key in data and not isinstance(data[key], dict):
+                data[key] = value
+            else:
+                data["config"] = {**data["config"], key: value}
+        try:
+            spec = Spec.model_validate(data)
+        except ValidationError as e:
+            raise ValueError(one_line(e)) from e
+        spec.resolve()
+        return spec
+
+    def resolve(self) -> SearchConfig:
+        """The method's full config.
+
+        Raises:
+            ValueError: no such program, or a key or value that its config does not have.
+        """
+        if self.program not in PROGRAMS:
+            raise ValueError(f"no program {self.program!r}; there are {', '.join(PROGRAMS)}")
+        try:
+            return PROGRAMS[self.program].config.model_validate(dict(self.config))
+        except ValidationError as e:
+            raise ValueError(one_line(e)) from e
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether running it calls a language model."""
+        if self.selector:
+            return True
+        method = PROGRAMS.get(self.program)
+        if method is None or method.build is _plain:
+            return False
+        beta = getattr(self.resolve(), "beta", 0.0)
+        return self.generator == "lm" or (self.verifier == "lm" and beta > 0)
+
+    @property
+    def needs_gold(self) -> bool:
+        """Whether it is an oracle, which is shown the gold concept."""
+        return PROGRAMS[self.program].cls.needs_gold
+
+
+def one_line(error: ValidationError) -> str:
+    """A pydantic complaint in one line that names the field."""
+    first = error.errors()[0]
+    where = ".".join(str(p) for p in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"no setting {where!r}"
+    return f"{where}: {first['msg']}"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What rows of one experiment share.
+
+    ``retriever`` builds (or returns) the retriever for a row's settings.
+    """
+
+    retriever: Callable[[Mapping[str, Any]], Retriever]
+    taxonomy: Taxonomy
+    schema: DimensionSchema
+    serializer: Serializer = field(default_factory=Serializer)
+    profiles: Profiles | None = None
+
+    def serializer_for(self, changes: Mapping[str, Any]) -> Serializer:
+        try:
+            return replace(self.serializer, **changes)
+        except TypeError as e:
+            raise ValueError(f"no serializer setting among {', '.join(changes)}") from e
+
+
+Build = Callable[[type[Any], Spec, Parts, SearchConfig], Program]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that specs can name: its class, its config class, and how it is put together."""
+
+    cls: type[Program]
+    config: type[SearchConfig]
+    build: Build
+
+
+def _plain(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    program: Program = cls(
+        parts.retriever(spec.retriever),
+        parts.serializer_for(spec.serializer),
+        parts.taxonomy,
+        config,
+        **spec.options,
+    )
+    return program
+
+
+def _grounded(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    program: Program = cls(
+        retriever=parts.retriever(spec.retriever),
+        schema=parts.schema,
+        config=config,
+        serializer=parts.serializer_for(spec.serializer),
+        taxonomy=parts.taxonomy,
+        prompts=spec.prompts,
+        **spec.options,
+    )
+    return program
+
+
+def generator_for(spec: Spec, parts: Parts) -> Generator:
+    """The generator that a spec names."""
+    serializer = parts.serializer_for(spec.serializer)
+    if spec.generator == "rules":
+        return RuleGenerator(parts.schema, serializer)
+    return LMGenerator(parts.schema, serializer, spec.prompts)
+
+
+def verifier_for(spec: Spec, parts: Parts, profiles: Profiles) -> Verifier:
+    """The verifier that a spec names."""
+    if spec.verifier == "symbolic":
+        return SymbolicVerifier(parts.schema, profiles)
+    serializer = parts.serializer_for(spec.serializer)
+    return LMVerifier(parts.schema, parts.taxonomy, serializer, spec.verdicts, spec.prompts)
+
+
+def _fhs(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    assert isinstance(config, FHSConfig)
+    profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
+    companions = {name: build(spec_named(name), parts) for name in config.companions}
+    program: Program = cls(
+        retriever=parts.retriever(spec.retriever),
+        schema=parts.schema,
+        config=config,
+        generator=generator_for(spec, parts),
+        verifier=verifier_for(spec, parts, profiles),
+        serializer=parts.serializer_for(spec.serializer),
+        taxonomy=parts.taxonomy,
+        profiles=profiles,
+        prompts=spec.prompts,
+        companions=companions,
+        **spec.options,
+    )
+    return program
+
+
+PROGRAMS: dict[str, Method] = {
+    "direct": Method(Direct, SearchConfig, _plain),
+    "locus": Method(Locus, SearchConfig, _plain),
+    "probe": Method(Probe, SearchConfig, _plain),
+    "parallel": Method(Parallel, SampleConfig, _grounded),
+    "decomposed": Method(Decomposed, SearchConfig, _grounded),
+    "refine": Method(Refine, RefineConfig, _grounded),
+    "fhs": Method(FHS, FHSConfig, _fhs),
+    "fhs-seq": Method(FHSSeq, FHSSeqConfig, _fhs),
+    "oracle": Method(OracleBest, FHSConfig, _fhs),
+}
+
+_FHS = Spec(program="fhs")
+_RULES = Spec(program="fhs", generator="rules", verifier="symbolic", config={"J": 1})
+_PARALLEL = Spec(program="parallel")
+
+PRESETS: dict[str, Spec] = {
+    # Methods (paper: Table 4)
+    "direct": Spec(program="direct"),
+    "locus": Spec(program="locus"),
+    "one-pass free-text": _PARALLEL.changed(FREE_TEXT),
+    "one-pass structured": _FHS.changed(STRUCTURED),
+    "parallel sampling": _PARALLEL,
+    "parallel sampling (forced variation)": _PARALLEL.changed({"options.varied": True}),
+    "decomposed": Spec(program="decomposed"),
+    "intrinsic refinement": Spec(program="refine"),
+    "feedback refinement": Spec(program="refine", options={"feedback": True}),
+    "FHS": _FHS,
+    "FHS-Seq": Spec(program="fhs-seq"),
+    # Probes and bounds: they see the gold concept and are no methods (Table 1, Table 6)
+    "probe: label + definition": Spec(program="probe", options={"text": "label+definition"}),
+    "probe: label": Spec(program="probe", options={"text": "label"}),
+    "oracle best single": Spec(program="oracle"),
+    # Ablations (Table 6, Appendix E.2): FHS and the one thing that is taken away or replaced
+    "- ensemble (hypothesis 0)": _FHS.changed({"keep": (0,)}),
+    "- ensemble (hypothesis 1)": _FHS.changed({"keep": (1,)}),
+    "- factorization": _PARALLEL,
+    "- label form": _FHS.changed({"forms": ("definition",), "beta": 0.8}),
+    "- definition form": _FHS.changed({"forms": ("label",), "beta": 0.2}),
+    "- verifier": _FHS.changed({"beta": 0.0}),
+    "mean RRF": _FHS.changed({"fusion": "mean"}),
+    "raw fused scores": _FHS.changed({"normalise": False}),
+    "- label coverage": _FHS.changed({"retriever.w_cov": 0.0}),
+    "abstain as no support": _FHS.changed({"abstain": "no_support"}),
+    "program-driven score": _FHS.changed({"verifier": "symbolic"}),
+    # abduce's own
+    "FHS-rules": _RULES,
+    "FHS-rules - verifier": _RULES.changed({"beta": 0.0}),
+    "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),
+    "FHS graded verdicts": _FHS.changed({"verdicts": "graded"}),
+}
+"""Rows by name. "- ensemble" is the mean of its two rows; sweeps set J, Kv or beta of ``FHS``."""
+
+
+def spec_named(name: str) -> Spec:
+    """A preset by name, or the bare program of that name.
+
+    Raises:
+        ValueError: there is neither.
+    """
+    if name in PRESETS:
+        return PRESETS[name]
+    if name in PROGRAMS:
+        return Spec(program=name)
+    raise ValueError(f"no program {name!r}; there are {', '.join([*PRESETS, *PROGRAMS])}")
+
+
+def build(spec: Spec, parts: Parts) -> Any:
+    """The program of a spec, with the selector around it where the spec says so."""
+    from .select import Selector
+
+    method = PROGRAMS[spec.program]
+    try:
+        program = method.build(method.cls, spec, parts, spec.resolve())
+    except TypeError as e:
+        raise ValueError(f"the program {spec.program!r} has no such option: {e}") from e
+    return Selector(program, parts.schema, spec.prompts) if spec.selector else program
