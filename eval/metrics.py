@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import UtilityLabel
 
 Gold = str | Collection[str] | Mapping[str, float]
@@ -22,8 +23,9 @@ RANKING_MEASURES = ("R@1", "R@10", "R@50", "R@200", "MRR")
 
 
 def local_name(id_: str) -> str:
-    """An id without its namespace prefix: what follows the last colon (all of it where nothing does)."""
-    return id_.rpartition(":")[2] or id_
+    """An id without its namespace prefix (``us-gaap:Assets``); one without a prefix, or whose colon is part
+    of the name itself (``DOID:14330``), stays."""
+    return strip_namespace(id_) if ":" in id_ else id_
 
 
 def grades_of(gold: Gold) -> dict[str, float]:
@@ -38,7 +40,7 @@ def rank_of(ids: Sequence[str], gold: Gold, depth: int | None = None) -> int | N
     """The rank, from 1, of the first relevant id within ``depth`` places; None where there is none."""
     relevant = grades_of(gold)
     for rank, id_ in enumerate(ids if depth is None else ids[:depth], 1):
-        if id_ in relevant or (":" in id_ and local_name(id_) in relevant):
+        if local_name(id_) in relevant:
             return rank
     return None
 

@@ -42,6 +42,7 @@ def test_namespace_prefix_is_stripped_on_both_sides_and_nothing_else() -> None:
     assert m.rank_of(["Cash", "Assets"], "us-gaap:Assets") == 2
     assert m.rank_of(["assets", "AssetsNet"], "Assets") is None
     assert m.local_name("odd:") == "odd:"
+    assert m.rank_of(["MESH:14330", "DOID:14330"], "DOID:14330") == 2
 
 
 def test_mrr_stops_at_depth_200() -> None:
