@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..retrievers.errors import InputError
+from ..signatures.types import Fact, Question
 from .codeversion import code_version
 from .metrics import RANKING_MEASURES, accuracy, score_ranking
 from .report import codec_named
@@ -69,8 +70,8 @@ def evaluate(
         codec: how predictions are recorded and scored; by default the family's own, known by what the
             examples hold (``fact`` or ``question``), else :class:`PlainCodec`.
         out: a run folder, which makes the run resumable; without one records stay in memory.
-        seeds: for programs given by name: each is run once for each seed. A program that draws samples is
-            told its seed by DSPy's ``rollout_id`` in the language model's settings.
+        seeds: for programs given by name: each is run once for each seed. A model-backed
+            program draws the samples of its seed.
         concurrency: examples in flight at once.
         baseline: the row that marks in the table refer to.
         progress: show progress bars on standard error.
@@ -86,9 +87,8 @@ def evaluate(
     listed = [e if isinstance(e, Example) else from_dspy(e, i) for i, e in enumerate(examples)]
     made = [row_of(n, p, seeds) for n, p in rows.items()] if isinstance(rows, Mapping) else list(rows)
     codec = codec or _codec_for(listed)
-    options: dict[str, Any] = {
-        "codec": codec, "out": out, "concurrency": concurrency, "baseline": baseline, "keep": out is None, **more
-    }  # fmt: skip
+    options: dict[str, Any] = {"keep": out is None, **more}
+    options |= {"codec": codec, "out": out, "concurrency": concurrency, "baseline": baseline}
     if not progress:
         return run(made, listed, **options)
     from .progress import progress_bars
@@ -123,21 +123,22 @@ def from_dspy(example: dspy.Example, place: int = 0) -> Example:
         raise InputError(f"example {place}: its inputs are not marked, use with_inputs(...)") from e
     inputs = {name: example[name] for name in inputs}
     fact, question = inputs.get("fact"), inputs.get("question")
-    id_, cluster, groups = str(example.get("example_id", place)), "", {}
-    if hasattr(fact, "fact_id"):
-        id_, cluster = fact.fact_id, fact.context.context_id
+    if isinstance(fact, Fact):
         groups = {"modality": fact.modality, "datatype": fact.datatype or ""}
-    elif hasattr(question, "question_id"):
-        id_, cluster = question.question_id, " ".join(question.text.split())
+        return Example(fact.fact_id, inputs, example.gold, fact.context.context_id, groups)
+    if isinstance(question, Question):
         groups = {"subject": question.subject} if question.subject else {}
-    return Example(id_, inputs, example.gold, cluster, groups)
+        return Example(question.question_id, inputs, example.gold, " ".join(question.text.split()), groups)
+    return Example(str(example.get("example_id", place)), inputs, example.gold)
 
 
 def row_of(name: str, program: Program, seeds: Sequence[int] = (0,)) -> Row:
     """A program as a row; see :func:`evaluate` for its resume key."""
+    from .session import Seeded
+
     return Row(
         name,
-        lambda seed: _seeded(program, seed),
+        lambda seed: Seeded(program, seed),
         settings=_settings(program),
         prompts=_prompts(program),
         model=_model(),
@@ -147,27 +148,14 @@ def row_of(name: str, program: Program, seeds: Sequence[int] = (0,)) -> Row:
     )
 
 
-def _seeded(program: Program, seed: int) -> Program:
-    """The program under a language model whose cached samples are this seed's own."""
-    import dspy
-
-    lm = dspy.settings.lm
-    if not seed or lm is None:
-        return program
-    own = lm.copy(rollout_id=seed)
-
-    def seeded(**inputs: Any) -> Any:
-        with dspy.context(lm=own):
-            return program(**inputs)
-
-    return seeded
-
-
 def _settings(program: Any, depth: int = 4) -> dict[str, Any]:
     """The class of a program, its pydantic configurations, plain values and parts, by attribute."""
     from pydantic import BaseModel
 
     found: dict[str, Any] = {"class": f"{type(program).__module__}.{type(program).__qualname__}"}
+    printed = getattr(program, "fingerprint", None)
+    if isinstance(printed, str):
+        found["fingerprint"] = printed
     for name, value in sorted(getattr(program, "__dict__", {}).items()):
         if name.startswith("_") or name in ("history", "callbacks"):
             continue

@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from ..retrievers.errors import InputError
 from .commands.eval import evaluate
+from .commands.report import report
 from .commands.tag import tag
 
 app = typer.Typer(
@@ -39,6 +40,7 @@ def _options(
 
 app.command("eval")(evaluate)
 app.command("tag")(tag)
+app.command("report")(report)
 
 
 def main() -> None:

@@ -90,7 +90,7 @@ def _misfits(j: int, hypothesis: Hypothesis, concept: str, profiles: Profiles) -
     schema, features = profiles.schema, profiles[concept]
     names = [d.name for d in schema.dimensions if d.match == "vocabulary"]
     held = dict(zip(names, features.profile, strict=True))
-    judged = schema.judge(hypothesis, features)
+    [judged] = schema.judge(hypothesis, [features])
     for name, judgement in judged.items():
         if judgement is Judgement.NO_SUPPORT:
             own = ", ".join(held.get(name, ())) or "nothing of that kind in its label or definition"
