@@ -12,42 +12,71 @@ import hashlib
 import importlib.util
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+LIBRARIES = ("dspy",)
+"""Packages that count by their installed version, not by their source."""
+
 
 def code_version(*parts: Any) -> str:
-    """The version, 16 hexadecimal digits, of the source behind some objects.
+    """The version, 16 hexadecimal digits, of the source behind some objects; see :class:`Sources`."""
+    return Sources().version(*parts)
 
-    Args:
-        parts: classes, functions, instances, modules, or the names of modules.
 
-    Each part's module is followed through its imports, inside functions too, within abduce and within the
-    part's own top-level package; the vocabularies that those modules read are part of it. A module
-    without source (``__main__`` in a notebook, an extension) counts by its name.
-    """
-    names = {_module_name(part) for part in parts}
-    own = __name__.partition(".")[0]
-    roots = {name.partition(".")[0] for name in names} | {own}
-    modules = _Modules()
-    seen: dict[str, bytes] = {}
-    queue = sorted(names)
-    while queue:
-        name = queue.pop()
-        if name in seen or name.partition(".")[0] not in roots:
-            continue
-        path = modules.source(name)
-        seen[name] = path.read_bytes() if path is not None else b""
-        if path is not None:
-            queue.extend(modules.imports(name, path))
-    vocabularies = modules.source(f"{own}.signatures.vocabularies")
-    if vocabularies is not None:
-        seen |= {path.name: path.read_bytes() for path in vocabularies.parent.glob("*.toml")}
-    digest = hashlib.blake2b(digest_size=8)
-    for name in sorted(seen):
-        digest.update(f"{name}\0{len(seen[name])}\0".encode())
-        digest.update(seen[name])
-    return digest.hexdigest()
+class Sources:
+    """Source files read so far; many versions are asked of one."""
+
+    def __init__(self) -> None:
+        self._modules = _Modules()
+        self._read: dict[str, tuple[bytes, list[str]]] = {}
+
+    def version(self, *parts: Any) -> str:
+        """The version, 16 hexadecimal digits, of the source behind some objects.
+
+        Args:
+            parts: classes, functions, instances, modules, or the names of modules.
+
+        Each part's module is followed through its imports, inside functions too, within abduce and within
+        the part's own top-level package; the vocabularies are part of it. A module without source
+        (``__main__`` in a notebook, an extension) counts by its name, one of :data:`LIBRARIES` by the
+        library's version.
+        """
+        names = {_module_name(part) for part in parts}
+        own = __name__.partition(".")[0]
+        roots = {name.partition(".")[0] for name in names} - set(LIBRARIES) | {own}
+        seen: dict[str, bytes] = {
+            name: _installed(name).encode() for name in names if name.partition(".")[0] in LIBRARIES
+        }
+        queue = sorted(names)
+        while queue:
+            name = queue.pop()
+            if name not in seen and name.partition(".")[0] in roots:
+                seen[name], imports = self._module(name)
+                queue.extend(imports)
+        vocabularies = self._modules.source(f"{own}.signatures.vocabularies")
+        if vocabularies is not None:
+            seen |= {path.name: path.read_bytes() for path in vocabularies.parent.glob("*.toml")}
+        digest = hashlib.blake2b(digest_size=8)
+        for name in sorted(seen):
+            digest.update(f"{name}\0{len(seen[name])}\0".encode())
+            digest.update(seen[name])
+        return digest.hexdigest()
+
+    def _module(self, name: str) -> tuple[bytes, list[str]]:
+        """A module's source and the names it imports."""
+        if name not in self._read:
+            path = self._modules.source(name)
+            found = (
+                (b"", []) if path is None else (path.read_bytes(), list(self._modules.imports(name, path)))
+            )
+            self._read[name] = found
+        return self._read[name]
+
+
+def _installed(name: str) -> str:
+    return version(name.partition(".")[0])
 
 
 def _module_name(part: Any) -> str:
