@@ -14,7 +14,8 @@ class TaxonomyCodec:
     """Ranking (top K ids, scores, score components) and trace; R@k and MRR before the selector, Acc after.
 
     ``Cov`` is the search coverage ``Pr(gold in U)``. The record's ``ranking`` is the method's own, on
-    which recall and MRR are measured; the trace's ``final`` is left null, being the same.
+    which recall and MRR are measured; the trace's ``final`` is left null, being the same. A row with
+    ``alternatives`` (each hypothesis alone) is scored by the mean over them.
     """
 
     name = "taxonomy"
@@ -33,7 +34,7 @@ class TaxonomyCodec:
             "prompt_tokens": sum(c.prompt_tokens for c in trace.calls),
             "completion_tokens": sum(c.completion_tokens for c in trace.calls),
         }
-        return {
+        encoded = {
             "ranking": {
                 "ids": list(ranking.ids),
                 "scores": ranking.scores,
@@ -46,15 +47,25 @@ class TaxonomyCodec:
             "trace": record,
             "cost": cost,
         }
+        alternatives = prediction.get("alternatives")
+        if alternatives:
+            after = prediction.get("reordered", alternatives)
+            encoded["alternatives"] = [
+                {"ids": list(r.ids), "top": list(a.ids[:1])} for r, a in zip(alternatives, after, strict=True)
+            ]
+        return encoded
 
     def score(self, record: Mapping[str, Any], gold: Any) -> dict[str, float]:
-        ids = record["ranking"]["ids"]
-        values = score_ranking(ids, gold, RANKING_MEASURES)
         trace = record["trace"]
-        values["Cov"] = float(strip_namespace(gold) in _pool(trace))
-        if record["selected"] is not None or trace["counters"].get("selector_failed"):
-            values["Acc"] = accuracy(record["top"], gold)
-        return values
+        selected = record["selected"] is not None or bool(trace["counters"].get("selector_failed"))
+        each = record.get("alternatives") or [{"ids": record["ranking"]["ids"], "top": record["top"]}]
+        scored = [score_ranking(one["ids"], gold, RANKING_MEASURES) for one in each]
+        if selected:
+            for values, one in zip(scored, each, strict=True):
+                values["Acc"] = accuracy(one["top"], gold)
+        mean = {name: sum(values[name] for values in scored) / len(scored) for name in scored[0]}
+        mean["Cov"] = float(strip_namespace(gold) in _pool(trace))
+        return mean
 
 
 def _pool(trace: Mapping[str, Any]) -> set[str]:

@@ -63,7 +63,7 @@ def run_experiment(
     parts = make_parts(taxonomy, domain, experiment.retriever)
     model = _model(experiment)
     printed = file_fingerprint(folder.file(domain.name, domain.inventory))
-    made = make_rows(experiment, parts, printed, model)
+    made = make_rows(experiment, parts, printed, model, out)
     from .codec import TaxonomyCodec
 
     with progress_bars(notes) as on_progress:

@@ -32,6 +32,7 @@ class RowTable(BaseModel):
     verifier: str = ""
     prompts: str = ""
     verdicts: str = ""
+    replay: str = ""
     selector: bool | None = None
 
 

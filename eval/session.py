@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..programs.presets import PROGRAMS, Parts, Spec, build
 from ..programs.profiles import Profiles
+from ..programs.replay import Replay
 from ..retrievers.base import Retriever
 from ..retrievers.bm25 import BM25Retriever
 from ..retrievers.errors import InputError
@@ -17,6 +20,7 @@ from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from .domains import Domain
 from .experiment import Experiment
+from .replay import Logs, Recorded
 from .rows import Row, fingerprint
 
 
@@ -80,15 +84,20 @@ class Seeded:
             return self.program(**inputs)
 
 
-def _build_seeded(spec: Spec, parts: Parts, seed: int) -> Any:
+def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: bool, seed: int) -> Any:
+    parts = replace(parts, replay=lambda of: logs.named(of, seed))
     try:
         program = build(spec, parts)
     except ValueError as e:
-        raise InputError(str(e)) from e
-    return Seeded(program, seed) if spec.needs_model else program
+        raise InputError(str(e), field=f"row {name!r}") from e
+    if spec.needs_model:
+        program = Seeded(program, seed)
+    return Recorded(program, logs.of(name, seed)) if replayed else program
 
 
-def make_rows(experiment: Experiment, parts: Parts, taxonomy_print: str, model: Any = None) -> Sequence[Row]:
+def make_rows(
+    experiment: Experiment, parts: Parts, taxonomy_print: str, model: Any = None, out: Path | None = None
+) -> Sequence[Row]:
     """The runner's rows of an experiment.
 
     Args:
@@ -96,13 +105,19 @@ def make_rows(experiment: Experiment, parts: Parts, taxonomy_print: str, model: 
         parts: shared by all rows.
         taxonomy_print: fingerprint of the inventory.
         model: identity of the language model, part of the resume key of rows that call one.
+        out: the run folder, from which rows that replay others read what earlier sessions did.
     """
     from ..signatures.prompting import load_prompts
     from .codeversion import code_version
 
-    rows = []
+    rows: dict[str, Row] = {}
+    logs = Logs(out)
+    replayed = {row.spec.replay for row in experiment.rows}
     for row in experiment.rows:
         spec = row.spec
+        base = rows.get(spec.replay)
+        if spec.replay and base is None and ":" not in spec.replay:
+            raise InputError(f"replays {spec.replay!r}, which is no earlier row", field=f"row {row.name!r}")
         settings = {
             "spec": spec.model_dump(mode="json"),
             "config": spec.resolve().model_dump(mode="json"),
@@ -110,6 +125,8 @@ def make_rows(experiment: Experiment, parts: Parts, taxonomy_print: str, model: 
             "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
             "schema": parts.schema.fingerprint,
         }
+        if base is not None:
+            settings["replayed"] = base.identity("")
         prompts = None
         if spec.needs_model:
             try:
@@ -117,17 +134,18 @@ def make_rows(experiment: Experiment, parts: Parts, taxonomy_print: str, model: 
             except ValueError as e:
                 raise InputError(str(e), field="prompts") from e
             prompts = fingerprint(texts)
-        rows.append(
-            Row(
-                name=row.name,
-                build=partial(_build_seeded, spec, parts),
-                settings=settings,
-                prompts=prompts,
-                model=model if spec.needs_model else None,
-                code=code_version(PROGRAMS[spec.program].cls, BM25Retriever, "abduce.eval.codec"),
-                seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
-                takes_gold=spec.needs_gold,
-                reference=row.reference,
-            )
+        seeds: Sequence[int] = (experiment.seeds[0],)
+        if spec.needs_model or spec.replay:
+            seeds = tuple(experiment.seeds) if base is None else base.seeds
+        rows[row.name] = Row(
+            name=row.name,
+            build=partial(_build_seeded, row.name, spec, parts, logs, row.name in replayed),
+            settings=settings,
+            prompts=prompts,
+            model=model if spec.needs_model else None,
+            code=code_version(PROGRAMS[spec.program].cls, Replay, BM25Retriever, "abduce.eval.codec"),
+            seeds=seeds,
+            takes_gold=spec.needs_gold and not spec.replay,
+            reference=row.reference,
         )
-    return rows
+    return list(rows.values())

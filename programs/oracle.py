@@ -1,9 +1,10 @@
-"""Oracle best single hypothesis: a bound on choosing among FHS's own hypotheses (paper: C.4)."""
+"""Each hypothesis by itself: the ablation "no ensemble" and the oracle best single (paper: C.4)."""
 
 from __future__ import annotations
 
 import dspy
 
+from ..retrievers.base import Ranking
 from ..signatures.types import Fact
 from .base import fuse_trace, rank_by_support, verify_pool
 from .fhs import FHS
@@ -11,48 +12,53 @@ from .fusion import final_ranking
 from .trace import Trace
 
 
-class OracleBest(FHS):
-    """Each hypothesis retrieves, is fused and verified by itself; the one that ranks gold highest is kept.
+class EachAlone(FHS):
+    """FHS once per hypothesis, with only that hypothesis: no ensemble.
 
-    It sees the gold concept and is no method. Verification is on each hypothesis's own window.
+    The prediction has ``alternatives``, one ranking a hypothesis; a measure of the row is the mean over
+    them. Every hypothesis is judged on its own window.
     """
-
-    needs_gold = True
 
     def forward(self, fact: Fact, gold: str = "") -> dspy.Prediction:
         trace = self.start()
         hypotheses = self.hypotheses(fact, trace)
-        queries = self.queries(fact, hypotheses, trace)
-        self.search(fact, queries, trace)
-        best: tuple[int, Trace] | None = None
-        calls = 0
-        for j in range(max(1, len(hypotheses))):
-            alone = Trace(settings=trace.settings)
-            for query, ranking in zip(trace.queries, trace.rankings, strict=True):
-                if query.hypothesis in (j, None):
-                    alone.queries.append(query)
-                    alone.rankings.append(ranking)
-            pool = fuse_trace(alone, self.config)
-            alone.counters["pool"] = len(pool)
-            alone.pool = pool.cut(self.config.K)
-            if hypotheses and self.config.beta > 0:
-                judged = verify_pool(
-                    fact, [hypotheses[j]], alone.pool, self.verifier, self.profiles, self.config, alone
-                )
-                alone.final = rank_by_support(alone.pool, judged, self.config)
-            else:
-                alone.final = final_ranking(alone.pool, {}, 0.0)
-            calls += alone.counters["llm_calls"]
-            trace.calls += alone.calls
-            rank = alone.final.rank_of(gold) or len(self.taxonomy) + 1
-            if best is None or rank < best[0]:
-                best = (rank, alone)
-                trace.notes["chosen_hypothesis"] = j
-        assert best is not None
-        chosen = best[1]
-        assert chosen.final is not None
-        chosen.hypotheses, chosen.notes, chosen.calls = trace.hypotheses, trace.notes, trace.calls
-        chosen.counters = trace.counters + chosen.counters
-        chosen.counters["llm_calls"] = trace.counters["llm_calls"] + calls
-        chosen.seconds = trace.seconds
-        return self.answer(chosen.final, chosen)
+        self.search(fact, self.queries(fact, hypotheses, trace), trace)
+        rankings = [self._alone(fact, j, trace) for j in range(max(1, len(hypotheses)))]
+        trace.counters["pool"] = len(fuse_trace(trace, self.config))
+        return self.conclude(rankings, gold, trace)
+
+    def conclude(self, rankings: list[Ranking], gold: str, trace: Trace) -> dspy.Prediction:
+        """The prediction from the rankings of the single hypotheses."""
+        return self.answer(rankings[0], trace, alternatives=rankings)
+
+    def _alone(self, fact: Fact, j: int, trace: Trace) -> Ranking:
+        """The ranking of hypothesis ``j`` alone; its verification is recorded in the whole trace."""
+        alone = Trace(settings=trace.settings, calls=trace.calls, counters=trace.counters)
+        for query, ranking in zip(trace.queries, trace.rankings, strict=True):
+            if query.hypothesis in (j, None):
+                alone.queries.append(query)
+                alone.rankings.append(ranking)
+        pool = fuse_trace(alone, self.config).cut(self.config.K)
+        if not trace.hypotheses or self.config.beta == 0:
+            return final_ranking(pool, {}, 0.0)
+        judged = verify_pool(
+            fact, [trace.hypotheses[j]], pool, self.verifier, self.profiles, self.config, alone
+        )
+        for verification in judged:
+            verification.hypothesis = j
+        trace.judged += judged
+        trace.seconds["verify"] = trace.seconds.get("verify", 0.0) + alone.seconds["verify"]
+        return rank_by_support(pool, judged, self.config)
+
+
+class OracleBest(EachAlone):
+    """The hypothesis that ranks gold highest is kept. It sees the gold concept: a bound, no method."""
+
+    needs_gold = True
+
+    def conclude(self, rankings: list[Ranking], gold: str, trace: Trace) -> dspy.Prediction:
+        missing = len(self.taxonomy) + 1
+        ranks = [ranking.rank_of(gold) or missing for ranking in rankings]
+        chosen = ranks.index(min(ranks))
+        trace.notes["chosen_hypothesis"] = chosen
+        return self.answer(rankings[chosen], trace)

@@ -25,11 +25,12 @@ from .fhs_seq import FHSSeq
 from .generate import Generator, LMGenerator, RuleGenerator
 from .locus import Locus
 from .onepass import FREE_TEXT, STRUCTURED
-from .oracle import OracleBest
+from .oracle import EachAlone, OracleBest
 from .parallel import Parallel
 from .probe import Probe
 from .profiles import Profiles
 from .refine import Refine
+from .replay import Replay, Source
 from .serialize import Serializer
 from .verify import LMVerifier, SymbolicVerifier, Verifier
 
@@ -48,6 +49,8 @@ class Spec(BaseModel):
         retriever: settings of the retriever that differ from the experiment's.
         serializer: settings of the serializer that differ from the domain's.
         options: arguments of the method's own constructor.
+        replay: where not empty, the row whose logged hypotheses, queries and verdicts are used again in
+            place of the method's own (``ROW``, or ``FOLDER:ROW`` of an earlier run).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,6 +65,7 @@ class Spec(BaseModel):
     retriever: Mapping[str, Any] = Field(default_factory=dict)
     serializer: Mapping[str, Any] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)
+    replay: str = ""
 
     def changed(self, changes: Mapping[str, Any]) -> Spec:
         """This spec with some fields changed.
@@ -108,6 +112,8 @@ class Spec(BaseModel):
         """Whether running it calls a language model."""
         if self.selector:
             return True
+        if self.replay:
+            return False
         method = PROGRAMS.get(self.program)
         if method is None or method.build is _plain:
             return False
@@ -133,7 +139,8 @@ def one_line(error: ValidationError) -> str:
 class Parts:
     """What rows of one experiment share.
 
-    ``retriever`` builds (or returns) the retriever for a row's settings.
+    ``retriever`` builds (or returns) the retriever for a row's settings; ``replay`` gives the logged
+    traces of a row.
     """
 
     retriever: Callable[[Mapping[str, Any]], Retriever]
@@ -141,6 +148,7 @@ class Parts:
     schema: DimensionSchema
     serializer: Serializer = field(default_factory=Serializer)
     profiles: Profiles | None = None
+    replay: Callable[[str], Source] | None = None
 
     def serializer_for(self, changes: Mapping[str, Any]) -> Serializer:
         try:
@@ -221,6 +229,22 @@ def _fhs(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Prog
     return program
 
 
+def _replay(spec: Spec, parts: Parts) -> Program:
+    if parts.replay is None:
+        raise ValueError(f"there is no log to replay {spec.replay!r} from")
+    known = {k: v for k, v in spec.resolve().model_dump().items() if k in FHSConfig.model_fields}
+    profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
+    return Replay(
+        parts.retriever(spec.retriever),
+        parts.replay(spec.replay),
+        FHSConfig.model_validate(known),
+        profiles,
+        parts.serializer_for(spec.serializer),
+        parts.taxonomy,
+        SymbolicVerifier(parts.schema, profiles) if spec.verifier == "symbolic" else None,
+    )
+
+
 PROGRAMS: dict[str, Method] = {
     "direct": Method(Direct, SearchConfig, _plain),
     "locus": Method(Locus, SearchConfig, _plain),
@@ -230,6 +254,7 @@ PROGRAMS: dict[str, Method] = {
     "refine": Method(Refine, RefineConfig, _grounded),
     "fhs": Method(FHS, FHSConfig, _fhs),
     "fhs-seq": Method(FHSSeq, FHSSeqConfig, _fhs),
+    "each-alone": Method(EachAlone, FHSConfig, _fhs),
     "oracle": Method(OracleBest, FHSConfig, _fhs),
 }
 
@@ -255,6 +280,7 @@ PRESETS: dict[str, Spec] = {
     "probe: label": Spec(program="probe", options={"text": "label"}),
     "oracle best single": Spec(program="oracle"),
     # Ablations (Table 6, Appendix E.2): FHS and the one thing that is taken away or replaced
+    "- ensemble": Spec(program="each-alone"),
     "- ensemble (hypothesis 0)": _FHS.changed({"keep": (0,)}),
     "- ensemble (hypothesis 1)": _FHS.changed({"keep": (1,)}),
     "- factorization": _PARALLEL,
@@ -272,7 +298,7 @@ PRESETS: dict[str, Spec] = {
     "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),
     "FHS graded verdicts": _FHS.changed({"verdicts": "graded"}),
 }
-"""Rows by name. "- ensemble" is the mean of its two rows; sweeps set J, Kv or beta of ``FHS``."""
+"""Rows by name. "- ensemble" is the mean of keeping each hypothesis alone; sweeps set J, Kv or beta."""
 
 
 def spec_named(name: str) -> Spec:
@@ -294,7 +320,10 @@ def build(spec: Spec, parts: Parts) -> Any:
 
     method = PROGRAMS[spec.program]
     try:
-        program = method.build(method.cls, spec, parts, spec.resolve())
+        if spec.replay:
+            program = _replay(spec, parts)
+        else:
+            program = method.build(method.cls, spec, parts, spec.resolve())
     except TypeError as e:
         raise ValueError(f"the program {spec.program!r} has no such option: {e}") from e
     return Selector(program, parts.schema, spec.prompts) if spec.selector else program

@@ -13,6 +13,7 @@ from ..signatures.select import selector_signature
 from .base import Program
 from .calls import INSTRUCTION_TOKENS, ask_about
 from .serialize import estimated_tokens
+from .trace import Trace
 from .verify import show_candidates
 
 SELECTED = 20
@@ -54,16 +55,20 @@ class Selector(dspy.Module):
 
     def forward(self, fact: Any, **more: Any) -> dspy.Prediction:
         prediction = self.program(fact=fact, **more)
-        ranking, trace = prediction.ranking, prediction.trace
+        trace = prediction.trace
+        retrieved = prediction.get("alternatives") or [prediction.ranking]
+        reordered = [self._reorder(fact, ranking, trace) for ranking in retrieved]
+        extra = {"alternatives": retrieved, "reordered": reordered} if len(retrieved) > 1 else {}
+        return dspy.Prediction(ranking=reordered[0], retrieved=retrieved[0], trace=trace, **extra)
+
+    def _reorder(self, fact: Any, ranking: Ranking, trace: Trace) -> Ranking:
+        """The ranking after one selection; itself where the call failed."""
         if not len(ranking):
             trace.selected = []
-            return dspy.Prediction(ranking=ranking, retrieved=ranking, trace=trace)
+            return ranking
+        evidence = "".join(self.program.serializer.evidence(fact).values())
+        room = SELECTOR_TOKENS - INSTRUCTION_TOKENS - estimated_tokens(evidence)
         concepts = [self.program.taxonomy[c] for c in ranking.ids]
-        room = (
-            SELECTOR_TOKENS
-            - INSTRUCTION_TOKENS
-            - estimated_tokens("".join(self.program.serializer.evidence(fact).values()))
-        )
         shown = ""
         for cut in DEFINITION_CUTS:
             shown = show_candidates(concepts, cut)
@@ -81,7 +86,7 @@ class Selector(dspy.Module):
             )
         if answer is None:
             trace.count("selector_failed")
-            return dspy.Prediction(ranking=ranking, retrieved=ranking, trace=trace)
+            return ranking
         listed = set(ranking.ids)
         chosen = list(dict.fromkeys(strip_namespace(i.strip()) for i in answer.ids))
         invented = [c for c in chosen if c not in listed]
@@ -89,7 +94,7 @@ class Selector(dspy.Module):
             trace.count("selector_invented_ids", len(invented))
             trace.notes["invented"] = invented
         trace.selected = [c for c in chosen if c in listed][:SELECTED]
-        return dspy.Prediction(ranking=promote(ranking, trace.selected), retrieved=ranking, trace=trace)
+        return promote(ranking, trace.selected)
 
 
 def promote(ranking: Ranking, selected: list[str]) -> Ranking:
