@@ -1,0 +1,56 @@
+"""MLflow's automatic logging of DSPy keeps working around the runner (skipped where MLflow is missing)."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import dspy
+import pytest
+from abduce.eval.api import evaluate
+from abduce.eval.rows import Example
+from abduce.programs.calls import fan_out
+from abduce.retrievers.base import Ranking
+from dspy.utils import DummyLM
+
+mlflow = pytest.importorskip("mlflow")
+pytest.importorskip("mlflow.dspy")
+
+
+class Guess(dspy.Module):
+    """Ranks what two model calls name, made at the same time as all programs make theirs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.guess = dspy.Predict("text -> concept")
+
+    def forward(self, text: str) -> dspy.Prediction:
+        calls = [partial(self.guess, text=text, config={"rollout_id": j, "temperature": 1.0}) for j in (1, 2)]
+        return dspy.Prediction(ranking=Ranking.of(list({r.concept: 1 for r in fan_out(calls)})))
+
+
+@pytest.fixture
+def autolog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("MLFLOW_ENABLE_ASYNC_TRACE_LOGGING", "false")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    mlflow.set_experiment("abduce")
+    mlflow.dspy.autolog()
+    yield
+    mlflow.dspy.autolog(disable=True)
+    mlflow.set_tracking_uri(None)
+
+
+@pytest.mark.usefixtures("autolog")
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_every_example_is_one_trace_with_all_its_model_calls(concurrency: int) -> None:
+    examples = [Example(f"e{i}", {"text": f"t{i}"}, "A") for i in range(5)]
+    lm = DummyLM({f"t{i}": {"concept": "A" if i else "B"} for i in range(5)})
+    with dspy.context(lm=lm):
+        run = evaluate({"guess": Guess()}, examples, concurrency=concurrency)
+    assert run.summary()["rows"][0]["R@1"] == 0.8
+    traces = mlflow.search_traces(return_type="list")
+    roots = [t.data.spans[0] for t in traces]
+    assert sorted(r.inputs["text"] for r in roots) == [e.inputs["text"] for e in examples]
+    for trace in traces:
+        kinds = [span.span_type for span in trace.data.spans]
+        assert kinds.count("CHAT_MODEL") == 2
