@@ -33,7 +33,13 @@ class Query:
 
 @dataclass
 class Call:
-    """One answered, dropped or failed model call. ``raw`` is the reply as it came."""
+    """One model call. ``raw`` is the reply as it came; ``ok`` says that it is an answer.
+
+    ``retry``: the second rollout of a question whose first reply was no use; ``dropped``: so was this
+    one; ``failed``: there was no reply. ``requests`` counts attempts on the wire (0: from the cache),
+    ``retries`` those that followed another, ``faults`` what was wrong with each that failed. Tokens are
+    the server's count; ``cached_tokens`` are those of the prompt that its prefix cache knew.
+    """
 
     stage: str
     ok: bool
@@ -43,6 +49,14 @@ class Call:
     index: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
+    requests: int = 0
+    retries: int = 0
+    cache_hit: bool = False
+    retry: bool = False
+    dropped: bool = False
+    failed: bool = False
+    faults: list[str] = field(default_factory=list)
 
 
 @dataclass

@@ -1,0 +1,282 @@
+"""The engine that carries DSPy's requests to OpenAI-compatible servers.
+
+Everything of DSPy's bundled ``lm15`` that is not public stands in this module, so that a new DSPy
+release can break only here, where a payload test would say so.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any, NoReturn
+
+import dspy
+from dspy import lm15
+
+from .faults import Fault, Patience, classify, describe, redact, spoken
+
+# By name: this sub-package alone is typed, and a static import would make type checkers take DSPy for it.
+StdlibTransport: Any = import_module("dspy._vendor.lm15.transports").StdlibTransport
+
+_PARAMETERS = frozenset(
+    {
+        "temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "seed", "stop", "logprobs",
+        "top_logprobs", "response_format", "presence_penalty", "frequency_penalty",
+    }
+)  # fmt: skip
+_PREFIX = 512  # characters of the first user message that decide which replica a request prefers
+_SLACK = 8  # how many more requests than the idlest replica the preferred one may hold
+
+
+@dataclass(eq=False)
+class Replica:
+    """One base URL: its client, what it is doing, and until when it is left alone after a failure."""
+
+    url: str
+    client: Any = field(repr=False)
+    in_flight: int = 0
+    down_until: float = 0.0
+    failures: int = 0
+
+
+class Replicas:
+    """Several servers of one model. Requests that begin alike go to the same one (its prefix cache
+    knows them) unless it is busier than the others by a margin; one that fails is left alone a while.
+
+    Safe to use from many threads. ``clock`` returns seconds.
+    """
+
+    def __init__(self, replicas: list[Replica], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.all = replicas
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def take(self, prefix: str, avoid: Replica | None = None) -> Replica:
+        """The replica for a request that begins with ``prefix``; ``avoid`` just failed it."""
+        with self._lock:
+            now = self._clock()
+            up = [r for r in self.all if r.down_until <= now] or self.all
+            if avoid is not None and len(up) > 1:
+                up = [r for r in up if r is not avoid]
+            idlest = min(up, key=lambda r: r.in_flight)
+            chosen = up[zlib.crc32(prefix.encode("utf-8", "replace")) % len(up)]
+            if chosen.in_flight > idlest.in_flight + _SLACK:
+                chosen = idlest
+            chosen.in_flight += 1
+            return chosen
+
+    def release(self, replica: Replica, fault: Fault | None) -> None:
+        with self._lock:
+            replica.in_flight -= 1
+            if fault is not None and fault.server_is_away:
+                replica.failures += 1
+                replica.down_until = self._clock() + min(10.0, 0.5 * 2.0 ** min(replica.failures - 1, 8))
+            elif fault is None:
+                replica.failures, replica.down_until = 0, 0.0
+
+    def another_is_up(self, than: Replica) -> bool:
+        with self._lock:
+            now = self._clock()
+            return any(r is not than and r.down_until <= now for r in self.all)
+
+
+class Served:
+    """A DSPy engine (``dspy.LM(model, engine=Served(...))``) for one model behind one or more addresses.
+
+    It adds to a request what DSPy cannot say (the thinking switch, ``top_k``, ``min_p``), spreads
+    requests over replicas, retries what may pass, and turns the rest into one clear ``dspy.lm15`` error
+    whose text never holds the key. DSPy's own retries must be off (``num_retries=0``).
+
+    Args:
+        model: the model's name on the wire.
+        urls: addresses that end in ``/v1``.
+        key_variable: the environment variable with the API key; where it is not set, none is sent.
+        thinking: Qwen3's switch, or None to send none.
+        schema: ``strict``, ``object`` or ``off``.
+        extra: further keys of the body.
+        patience: when to try again, and for how long.
+        timeout: seconds without a byte that count as stalled.
+        clock, sleep: for tests; ``sleep(seconds)`` replaces waiting.
+    """
+
+    supports_function_calling = False
+    supports_reasoning = False
+
+    def __init__(
+        self,
+        model: str,
+        urls: tuple[str, ...],
+        *,
+        key_variable: str | None = None,
+        thinking: bool | None = None,
+        schema: str = "strict",
+        extra: Mapping[str, Any] | None = None,
+        patience: Patience | None = None,
+        timeout: float = 300.0,
+        max_connections: int = 256,
+        max_tokens_field: str = "max_tokens",
+        trust_env: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] | None = None,
+    ) -> None:
+        self.model = model
+        self.patience = patience or Patience()
+        self.extra = dict(extra or {})
+        if thinking is not None:
+            template = dict(self.extra.get("chat_template_kwargs") or {})
+            self.extra["chat_template_kwargs"] = {"enable_thinking": thinking, **template}
+        self.supports_response_schema = schema == "strict"
+        self.supported_params = _PARAMETERS if schema != "off" else _PARAMETERS - {"response_format"}
+        self._clock = clock
+        self._closing = threading.Event()
+        self._sleep = sleep or self._closing.wait
+        key = os.environ.get(key_variable) if key_variable else None
+        self._secrets = (key,) if key else ()
+        self._built = {
+            "model": model, "urls": list(urls), "key_variable": key_variable, "thinking": thinking,
+            "schema": schema, "extra": dict(extra or {}), "timeout": timeout,
+            "max_connections": max_connections, "max_tokens_field": max_tokens_field, "trust_env": trust_env,
+        }  # fmt: skip
+        self._transport = StdlibTransport(
+            read_timeout=timeout, write_timeout=min(timeout, 60.0), pool_timeout=None,
+            max_connections=max_connections, trust_env=trust_env, user_agent="abduce",
+        )  # fmt: skip
+        compat = lm15.OpenAIChatCompat(
+            instruction_role="system", max_tokens_field=max_tokens_field, thinking_format="none",
+            cache_control="none", token_scoring="none",
+        )  # fmt: skip
+        self.replicas = Replicas(
+            [
+                Replica(
+                    url,
+                    lm15.OpenAIChatLM(
+                        api_key=key or "EMPTY", transport=self._transport, base_url=url, compat=compat
+                    ),
+                )
+                for url in urls
+            ],
+            clock=clock,
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Served:
+        return self  # optimizers copy programs with their models; connections are shared
+
+    def __repr__(self) -> str:
+        return f"Served({self.model!r}, {[r.url for r in self.replicas.all]})"
+
+    def dump_state(self) -> dict[str, Any]:
+        """What a saved program keeps of its model: everything but the key."""
+        return {**self._built, "tries": self.patience.tries, "patience": self.patience.seconds}
+
+    @classmethod
+    def load_state(cls, state: Mapping[str, Any]) -> Served:
+        """The inverse of ``dump_state``; the key is read from the environment again."""
+        rest = dict(state)
+        patience = Patience(tries=rest.pop("tries"), seconds=rest.pop("patience"))
+        return cls(rest.pop("model"), tuple(rest.pop("urls")), patience=patience, **rest)
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """One reply. Retries and faults are told to ``dspy.settings.receipt``, where there is one.
+
+        Raises:
+            dspy.lm15.LM15Error: for good, as the closest of its classes; a context that is too long is
+                a ``ContextLengthError``.
+        """
+        wire = self._wire(request)
+        prefix = request.messages[0].text or "" if request.messages else ""
+        prefix = prefix[:_PREFIX]
+        receipt = dspy.settings.get("receipt")
+        began, attempt, answered, last = self._clock(), 0, 0, None
+        while True:
+            attempt += 1
+            replica = self.replicas.take(prefix, avoid=last)
+            if receipt is not None:
+                receipt.sent()
+            fault: Fault | None = Fault.REFUSED
+            try:
+                response = self._answer(replica, wire)
+                fault = None
+                if receipt is not None:
+                    receipt.replied(response.text or "", response.finish_reason)
+                return response
+            except lm15.LM15Error as error:
+                fault = _fault(error)
+                failure = error
+            finally:
+                self.replicas.release(replica, fault)
+            answered += not fault.server_is_away
+            elapsed = self._clock() - began
+            pause = self.patience.wait(fault, attempt, answered, elapsed, failure.retry_after)
+            again = pause is not None and not self._closing.is_set()
+            if receipt is not None:
+                receipt.faulted(fault.value, again)
+            if pause is None or not again:
+                self._give_up(failure, fault, replica, attempt, elapsed)
+            if not (fault.server_is_away and self.replicas.another_is_up(replica)):
+                self._sleep(pause)
+            last = replica
+
+    def stream(self, request: lm15.Request) -> Iterator[Any]:
+        raise lm15.UnsupportedFeatureError("abduce's engine answers whole replies; it does not stream")
+
+    def close(self) -> None:
+        """End waiting retries and close every connection."""
+        self._closing.set()
+        self._transport.close()
+
+    def _wire(self, request: lm15.Request) -> lm15.Request:
+        config = request.config
+        extensions = {**(config.extensions or {}), **self.extra}
+        if config.top_k is not None:
+            extensions["top_k"] = config.top_k
+        return replace(
+            request, model=self.model, config=replace(config, top_k=None, extensions=extensions or None)
+        )
+
+    def _answer(self, replica: Replica, wire: lm15.Request) -> lm15.Response:
+        try:
+            response: lm15.Response = replica.client.complete(wire)
+        except lm15.LM15Error:
+            raise
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            # A reply of status 200 with a body of another shape.
+            raise lm15.ProviderError(f"not a chat completion: {error}", status=200) from None
+        if not (response.provider_data or {}).get("choices"):
+            raise lm15.ProviderError("the reply holds no choices", status=200)
+        return replace(response, provider_data=None)  # its content again: the cache need not hold it twice
+
+    def _give_up(self, error: Any, fault: Fault, replica: Replica, attempts: int, elapsed: float) -> NoReturn:
+        said = redact(spoken(error), self._secrets)
+        text = describe(fault, said, model=self.model, attempts=attempts, elapsed=elapsed, at=replica.url)
+        kind = {
+            Fault.CONTEXT: lm15.ContextLengthError,
+            Fault.MODEL: lm15.UnsupportedModelError,
+            Fault.UNREACHABLE: lm15.TransportError,
+            Fault.STALLED: lm15.TimeoutError,
+            Fault.BUSY: lm15.RateLimitError,
+            Fault.SERVER: lm15.ServerError,
+            Fault.GARBLED: lm15.ProviderError,
+            Fault.REFUSED: lm15.AuthError if error.status in (401, 403) else lm15.InvalidRequestError,
+        }[fault]
+        final = kind("", status=error.status)
+        final.message = text  # the classes append advice of their own; ours is in the sentence
+        final.args = (text,)
+        raise final from None
+
+
+def _fault(error: Any) -> Fault:
+    timed_out = isinstance(error, lm15.TimeoutError) or "timed out" in str(error)
+    status = error.status
+    if status is None and isinstance(error, lm15.ContextLengthError):
+        status = 400
+    if status is None and not isinstance(error, (lm15.TransportError, lm15.TimeoutError)):
+        # An error object inside a reply of status 200, or a reply that is not JSON.
+        status = 200 if isinstance(error, lm15.ProviderError) else 400
+    if isinstance(error, lm15.BillingError):
+        return Fault.REFUSED
+    return classify(status, spoken(error), timed_out=timed_out, code=str(error.provider_code or ""))
