@@ -14,7 +14,10 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 from pydantic import ValidationError
 
+from ..retrievers.errors import InputError
 from ..signatures.types import Fact
+from .adapter import StrictJSON
+from .receipt import Receipt
 from .serialize import CONTEXT_CAPS, PROMPT_TOKENS, Serializer, estimated_tokens
 from .trace import Call, Trace
 
@@ -22,6 +25,9 @@ T = TypeVar("T")
 
 INSTRUCTION_TOKENS = 1_500
 """Allowance for the instructions and the answer's schema in the prompt budget."""
+
+EXPLICIT = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 2_048}
+"""Decoding that is sent where neither the method nor the model states it."""
 
 WORKERS = 256
 """Threads of the one pool that fans calls out; a served model is waited for, not computed here."""
@@ -59,64 +65,148 @@ def fan_out(thunks: Sequence[Callable[[], T]]) -> list[T]:
     return results
 
 
+class NoModel(InputError):
+    """A program needs a language model and the caller has none."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__(
+            f"the {stage} needs a language model and none is set: give the experiment an [lm] table (kind "
+            "vllm, openai or llama-cpp; 'abduce lm check' tries one out), call dspy.configure(lm=...), or "
+            "use a program that needs no model"
+        )
+
+
+def model_for(predictor: dspy.Predict, stage: str) -> Any:
+    """The model that a stage is asked of.
+
+    The predictor's own (``predictor.set_lm``), else the caller's for the stage (``stage_lms`` of the DSPy
+    context, a mapping), else the caller's ``lm``.
+
+    Raises:
+        NoModel: there is none.
+    """
+    lm = predictor.lm or (dspy.settings.get("stage_lms") or {}).get(stage) or dspy.settings.lm
+    if lm is None:
+        raise NoModel(stage)
+    return lm
+
+
+def decoding(lm: Any, temperature: float | None, rollout: int, fresh: bool) -> dict[str, Any]:
+    """What is sent with one call, beside what the model itself sends with every call.
+
+    Args:
+        temperature: None leaves it to the model (greedy, unless its stage says otherwise); 0 is greedy
+            by the method's definition; above 0 the method samples, and a temperature that the user
+            stated for the stage takes its place.
+        rollout: tells samples of one prompt apart: in the cache, and as the seed of a sampled reply.
+        fresh: ask the server even where the cache knows the reply of rollout 0.
+    """
+    own: dict[str, Any] = getattr(lm, "kwargs", None) or {}
+    config: dict[str, Any] = {}
+    stated = "temperature" in getattr(lm, "stated", ()) and own.get("temperature") is not None
+    if temperature is not None and not (stated and temperature > 0):
+        config["temperature"] = temperature
+    if "max_completion_tokens" not in own:  # such models of OpenAI's refuse decoding of their own
+        config |= {k: v for k, v in EXPLICIT.items() if own.get(k) is None and k not in config}
+    sampled = bool(config.get("temperature", own.get("temperature")))
+    if sampled or fresh:
+        config["rollout_id"] = rollout
+    if sampled and getattr(lm, "seeds_samples", False):
+        config["seed"] = rollout
+    return config
+
+
 def ask(
     predictor: dspy.Predict,
     trace: Trace,
     stage: str,
     *,
     index: int = 0,
-    temperature: float = 0.0,
+    temperature: float | None = None,
     signature: type[dspy.Signature] | None = None,
-    **inputs: str,
+    inputs: Mapping[str, str] | None = None,
 ) -> Any | None:
-    """One model call with one ``answer``; a reply that does not parse is retried once, then dropped.
+    """One model call with one ``answer``; a reply that does not parse, or was cut off, is asked for once
+    more (a new rollout) and then dropped.
 
     Args:
         predictor: a ``dspy.Predict`` whose signature has the output field ``answer``.
         trace: gets a :class:`~abduce.programs.trace.Call` for every reply, and the counters
-            ``llm_calls`` and ``dropped_replies``.
-        stage: ``generator``, ``verifier``, ``selector``, ...; also the stage of the caller's meter.
+            ``llm_calls`` and ``dropped_replies``; so does the caller's ``meter``.
+        stage: ``generator``, ``verifier``, ``selector``, ...; decides the model (:func:`model_for`).
         index: which of several samples this is; each has a rollout of its own, so that J samples
             begin with the J - 1 samples of a smaller run.
-        temperature: of the call; 0 is greedy.
+        temperature: see :func:`decoding`.
         signature: stands in for the predictor's own (same fields, another answer type).
         inputs: the signature's inputs.
 
     Returns:
-        The typed answer, or None where two replies did not parse.
+        The typed answer, or None where two replies were no use.
 
     Raises:
-        Whatever the language model raises when it cannot be reached.
+        NoModel: there is no model to ask.
+        dspy.LMError: the model could not be reached, or refused the request; the call is recorded.
     """
+    lm = model_for(predictor, stage)
     seed = int(dspy.settings.get("seed", 0) or 0)
+    more = {"lm": lm} if signature is None else {"lm": lm, "signature": signature}
     for attempt in range(2):
-        config: dict[str, Any] = {"temperature": temperature}
-        if temperature > 0 or attempt:
-            config["rollout_id"] = 1 + index + 100 * attempt + 1000 * seed
-        extra = {} if signature is None else {"signature": signature}
+        config = decoding(lm, temperature, 1 + index + 100 * attempt + 1000 * seed, fresh=attempt > 0)
+        receipt, call = Receipt(), Call(stage, False, index=index, retry=attempt > 0)
+        settings = {"stage": stage, "receipt": receipt, "usage_tracker": receipt}
+        if getattr(lm, "tells_receipts", False):
+            settings["disable_history"] = True  # the trace keeps the reply; DSPy's copies would pile up
+        if dspy.settings.adapter is None:
+            settings["adapter"] = default_adapter()
         start = time.perf_counter()
+        answer = None
         trace.count("llm_calls")
         try:
-            with dspy.context(stage=stage):
-                answer = predictor(config=config, **extra, **inputs).answer
+            with dspy.context(**settings):
+                answer = predictor(config=config, **more, **(inputs or {})).answer
+            call.ok = not receipt.cut_off
+            call.error = "" if call.ok else "cut off at max_tokens"
         except (AdapterParseError, ValidationError) as e:
-            reply = str(getattr(e, "lm_response", "") or "")
-            trace.calls.append(
-                Call(
-                    stage,
-                    False,
-                    reply,
-                    f"{type(e).__name__}: does not parse",
-                    time.perf_counter() - start,
-                    index,
-                )
-            )
-            continue
-        raw = answer.model_dump_json() if hasattr(answer, "model_dump_json") else json.dumps(answer)
-        trace.calls.append(Call(stage, True, raw, "", time.perf_counter() - start, index))
-        return answer
+            receipt.raw = receipt.raw or str(getattr(e, "lm_response", "") or "")
+            call.error = "cut off at max_tokens" if receipt.cut_off else f"does not parse: {_why(e)}"
+        except Exception as e:
+            call.failed = True
+            call.error = f"{type(e).__name__}: {e}"
+            raise
+        finally:
+            call.seconds = time.perf_counter() - start
+            call.dropped = attempt == 1 and not (call.ok or call.failed)
+            _record(call, receipt, answer, trace)
+        if call.ok:
+            receipt.keep()
+            return answer
     trace.count("dropped_replies")
     return None
+
+
+def _record(call: Call, receipt: Receipt, answer: Any, trace: Trace) -> None:
+    call.raw = receipt.raw
+    if not call.raw and answer is not None:
+        call.raw = answer.model_dump_json() if hasattr(answer, "model_dump_json") else json.dumps(answer)
+    call.requests = receipt.requests or int(not receipt.cache_hit)
+    call.retries, call.faults, call.cache_hit = receipt.retries, receipt.faults, receipt.cache_hit
+    for name, value in receipt.usage.items():
+        setattr(call, name, value)
+    trace.calls.append(call)
+    meter = dspy.settings.get("meter")
+    if meter is not None:
+        meter.add(call)
+
+
+def _why(error: Exception) -> str:
+    """The first line of what a parser says."""
+    return str(error).strip().split("\n", 1)[0][:200]
+
+
+@lru_cache(maxsize=1)
+def default_adapter() -> StrictJSON:
+    """The adapter of calls whose caller has set none."""
+    return StrictJSON()
 
 
 def ask_about(
@@ -129,7 +219,7 @@ def ask_about(
     headers: bool = True,
     budget: int = PROMPT_TOKENS,
     index: int = 0,
-    temperature: float = 0.0,
+    temperature: float | None = None,
     signature: type[dspy.Signature] | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> Any | None:

@@ -14,7 +14,7 @@ from .base import Program
 from .calls import INSTRUCTION_TOKENS, ask_about
 from .serialize import estimated_tokens
 from .trace import Trace
-from .verify import show_candidates
+from .verify import Candidates
 
 SELECTED = 20
 """At most so many concepts are placed above the rest."""
@@ -47,6 +47,7 @@ class Selector(dspy.Module):
         schema = schema or getattr(program, "schema", None)
         if schema is None:
             raise ValueError("the program has no dimension schema of its own: give one")
+        self.candidates = Candidates(program.taxonomy)
         self.select = dspy.Predict(selector_signature(schema, prompts))
 
     @property
@@ -68,10 +69,9 @@ class Selector(dspy.Module):
             return ranking
         evidence = "".join(self.program.serializer.evidence(fact).values())
         room = SELECTOR_TOKENS - INSTRUCTION_TOKENS - estimated_tokens(evidence)
-        concepts = [self.program.taxonomy[c] for c in ranking.ids]
         shown = ""
         for cut in DEFINITION_CUTS:
-            shown = show_candidates(concepts, cut)
+            shown = self.candidates.show(ranking.ids, cut)
             if estimated_tokens(shown) <= room:
                 break
         with trace.timed("select"):

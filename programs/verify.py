@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import dspy
 
@@ -31,12 +31,12 @@ class Verifier(Protocol):
     ) -> list[Verdict] | None: ...
 
 
-def show_candidate(rank: int, concept: Concept, definition: int = DEFINITION_CHARACTERS) -> str:
-    """A candidate as a model sees it: rank, id, datatype, label, definition, references.
+def show_candidate(concept: Concept, definition: int = DEFINITION_CHARACTERS) -> str:
+    """A candidate as a model sees it, after its rank: id, datatype, label, definition, references.
 
     ``definition`` is how many of the definition's characters are shown; 0: none.
     """
-    parts = [f"{rank}. {concept.id}"]
+    parts = [concept.id]
     if concept.datatype:
         parts.append(concept.datatype)
     parts.append(concept.label)
@@ -50,9 +50,25 @@ def show_candidate(rank: int, concept: Concept, definition: int = DEFINITION_CHA
     return " | ".join(parts)
 
 
-def show_candidates(concepts: Sequence[Concept], definition: int = DEFINITION_CHARACTERS) -> str:
-    """Candidates one a line, numbered from 1."""
-    return "\n".join(show_candidate(i, c, definition) for i, c in enumerate(concepts, 1))
+class Candidates:
+    """Lists of candidates as text; each concept is written out once. Safe to share between threads."""
+
+    def __init__(self, taxonomy: Taxonomy) -> None:
+        self.taxonomy = taxonomy
+        self._shown: dict[tuple[str, int], str] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Candidates:
+        return self
+
+    def show(self, ids: Sequence[str], definition: int = DEFINITION_CHARACTERS) -> str:
+        """Candidates one a line, numbered from 1; ``definition`` as in :func:`show_candidate`."""
+        lines = []
+        for rank, id_ in enumerate(ids, 1):
+            line = self._shown.get((id_, definition))
+            if line is None:
+                line = self._shown[id_, definition] = show_candidate(self.taxonomy[id_], definition)
+            lines.append(f"{rank}. {line}")
+        return "\n".join(lines)
 
 
 def show_hypothesis(hypothesis: Hypothesis, schema: DimensionSchema) -> str:
@@ -82,7 +98,8 @@ class LMVerifier(dspy.Module):
         prompts: str = "default",
     ) -> None:
         super().__init__()
-        self.schema, self.taxonomy = schema, taxonomy
+        self.schema = schema
+        self.candidates = Candidates(taxonomy)
         self.serializer = serializer or Serializer()
         self.form: VerdictForm = form
         self.prompts = prompts
@@ -110,7 +127,7 @@ class LMVerifier(dspy.Module):
             index=index,
             signature=self._signature(len(candidates)),
             inputs={
-                "candidates": show_candidates([self.taxonomy[c] for c in candidates]),
+                "candidates": self.candidates.show(candidates),
                 "hypothesis": show_hypothesis(hypothesis, self.schema),
             },
         )

@@ -116,7 +116,8 @@ def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[
     """
     item: Any
     if form == "compact":
-        item = Annotated[str, BeforeValidator(_code), Field(pattern=f"^[snx]{{{len(schema.names)}}}$")]
+        # The pattern stands next to the type: behind a validator it would not reach the wire.
+        item = Annotated[str, Field(pattern=f"^[snx]{{{len(schema.names)}}}$"), BeforeValidator(_code)]
     elif form == "graded":
         chance = Annotated[int, Field(ge=-1, le=100)]
         item = Annotated[list[chance], Field(min_length=len(schema.names), max_length=len(schema.names))]
