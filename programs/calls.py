@@ -26,8 +26,8 @@ T = TypeVar("T")
 INSTRUCTION_TOKENS = 1_500
 """Allowance for the instructions and the answer's schema in the prompt budget."""
 
-EXPLICIT = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 2_048}
-"""Decoding that is sent where neither the method nor the model states it."""
+EXPLICIT = {"top_p": 1.0, "max_tokens": 2_048}
+"""Decoding that is sent where the model does not state it itself."""
 
 WORKERS = 256
 """Threads of the one pool that fans calls out; a served model is waited for, not computed here."""
@@ -85,7 +85,8 @@ def model_for(predictor: dspy.Predict, stage: str) -> Any:
     Raises:
         NoModel: there is none.
     """
-    lm = predictor.lm or (dspy.settings.get("stage_lms") or {}).get(stage) or dspy.settings.lm
+    lm = getattr(predictor, "lm", None) or (dspy.settings.get("stage_lms") or {}).get(stage)
+    lm = lm or dspy.settings.lm
     if lm is None:
         raise NoModel(stage)
     return lm
@@ -95,20 +96,22 @@ def decoding(lm: Any, temperature: float | None, rollout: int, fresh: bool) -> d
     """What is sent with one call, beside what the model itself sends with every call.
 
     Args:
-        temperature: None leaves it to the model (greedy, unless its stage says otherwise); 0 is greedy
-            by the method's definition; above 0 the method samples, and a temperature that the user
-            stated for the stage takes its place.
+        temperature: None: greedy, unless the user set a temperature in ``[lm]``; 0: greedy by the
+            method's definition; above 0: the method samples, and a temperature that the user set in
+            ``[lm.STAGE]`` takes its place.
         rollout: tells samples of one prompt apart: in the cache, and as the seed of a sampled reply.
         fresh: ask the server even where the cache knows the reply of rollout 0.
     """
     own: dict[str, Any] = getattr(lm, "kwargs", None) or {}
+    stated = getattr(lm, "stated", None)
+    if stated is not None and (temperature is None or (temperature > 0 and "temperature" in stated)):
+        temperature = own.get("temperature")
     config: dict[str, Any] = {}
-    stated = "temperature" in getattr(lm, "stated", ()) and own.get("temperature") is not None
-    if temperature is not None and not (stated and temperature > 0):
-        config["temperature"] = temperature
-    if "max_completion_tokens" not in own:  # such models of OpenAI's refuse decoding of their own
-        config |= {k: v for k, v in EXPLICIT.items() if own.get(k) is None and k not in config}
-    sampled = bool(config.get("temperature", own.get("temperature")))
+    reasons = "max_completion_tokens" in own  # OpenAI's reasoning models refuse any decoding but their own
+    if not reasons:
+        config = {name: value for name, value in EXPLICIT.items() if own.get(name) is None}
+        config["temperature"] = temperature or 0.0
+    sampled = reasons or config["temperature"] > 0
     if sampled or fresh:
         config["rollout_id"] = rollout
     if sampled and getattr(lm, "seeds_samples", False):
@@ -124,7 +127,7 @@ def ask(
     index: int = 0,
     temperature: float | None = None,
     signature: type[dspy.Signature] | None = None,
-    inputs: Mapping[str, str] | None = None,
+    **inputs: str,
 ) -> Any | None:
     """One model call with one ``answer``; a reply that does not parse, or was cut off, is asked for once
     more (a new rollout) and then dropped.
@@ -149,11 +152,11 @@ def ask(
     """
     lm = model_for(predictor, stage)
     seed = int(dspy.settings.get("seed", 0) or 0)
-    more = {"lm": lm} if signature is None else {"lm": lm, "signature": signature}
+    more = {} if signature is None else {"signature": signature}
     for attempt in range(2):
         config = decoding(lm, temperature, 1 + index + 100 * attempt + 1000 * seed, fresh=attempt > 0)
         receipt, call = Receipt(), Call(stage, False, index=index, retry=attempt > 0)
-        settings = {"stage": stage, "receipt": receipt, "usage_tracker": receipt}
+        settings = {"lm": lm, "stage": stage, "receipt": receipt, "usage_tracker": receipt}
         if getattr(lm, "tells_receipts", False):
             settings["disable_history"] = True  # the trace keeps the reply; DSPy's copies would pile up
         if dspy.settings.adapter is None:
@@ -163,7 +166,7 @@ def ask(
         trace.count("llm_calls")
         try:
             with dspy.context(**settings):
-                answer = predictor(config=config, **more, **(inputs or {})).answer
+                answer = predictor(config=config, **more, **inputs).answer
             call.ok = not receipt.cut_off
             call.error = "" if call.ok else "cut off at max_tokens"
         except (AdapterParseError, ValidationError) as e:
@@ -245,7 +248,7 @@ def ask_about(
                 index=index,
                 temperature=temperature,
                 signature=signature,
-                inputs=parts,
+                **parts,
             )
         except ContextWindowExceededError:
             if last:

@@ -6,6 +6,7 @@ release can break only here, where a payload test would say so.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -31,6 +32,21 @@ _PARAMETERS = frozenset(
 )  # fmt: skip
 _PREFIX = 512  # characters of the first user message that decide which replica a request prefers
 _SLACK = 8  # how many more requests than the idlest replica the preferred one may hold
+
+
+class _Client(lm15.OpenAIChatLM):  # type: ignore[misc, unused-ignore]
+    """DSPy's client of the chat protocol, which also reads errors that are not in OpenAI's envelope."""
+
+    def normalize_error(self, status: int, body: str) -> Any:
+        try:
+            told = json.loads(body)
+        except ValueError:
+            told = None
+        if isinstance(told, dict) and not isinstance(told.get("error"), dict):
+            said = told.get("error") or told.get("message") or told.get("detail") or body[:300]
+            kind = told.get("type") or told.get("code") or ""
+            body = json.dumps({"error": {"message": str(said), "type": str(kind)}})
+        return super().normalize_error(status, body)
 
 
 @dataclass(eq=False)
@@ -154,9 +170,7 @@ class Served:
             [
                 Replica(
                     url,
-                    lm15.OpenAIChatLM(
-                        api_key=key or "EMPTY", transport=self._transport, base_url=url, compat=compat
-                    ),
+                    _Client(api_key=key or "EMPTY", transport=self._transport, base_url=url, compat=compat),
                 )
                 for url in urls
             ],

@@ -28,8 +28,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ...retrievers.errors import InputError
 
 Kind = Literal["vllm", "openai", "llama-cpp", "none"]
-STAGES = ("generator", "verifier", "selector", "judge", "answerer")
-"""The stages a program may ask: what ``[lm.STAGE]`` may name."""
+STAGES = (
+    "generator", "verifier", "selector",
+    "formulate", "rewrite", "propose", "hyde", "answer", "tentative_answer", "document_judge", "judge",
+)  # fmt: skip
+"""What ``[lm.STAGE]`` may name: the stages that programs ask, of FHS and its baselines, then of RAG."""
 
 DEFAULT_MODEL = {"vllm": "Qwen/Qwen3-32B"}
 DEFAULT_URL = {"vllm": "http://localhost:8000/v1"}

@@ -1,0 +1,145 @@
+"""Strict JSON answers: what reaches the wire, what is forgiven, what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+import dspy
+import pytest
+from abduce.programs.adapter import StrictJSON, answer_format, json_object
+from dspy.utils.exceptions import AdapterParseError
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, BeforeValidator, Field
+
+
+class Inner(BaseModel):
+    verdicts: list[Annotated[str, Field(pattern="^[snx]{2}$")]] = Field(min_length=2, max_length=2)
+    mood: Annotated[Literal["yes", "no"], BeforeValidator(lambda v: str(v).strip().lower())] = "yes"
+
+
+class Ask(dspy.Signature):
+    """Do it."""
+
+    context: str = dspy.InputField()
+    locus: str = dspy.InputField()
+    answer: Inner = dspy.OutputField()
+    note: Annotated[str, Field(max_length=10)] = dspy.OutputField()
+
+
+GOOD = {"answer": {"verdicts": ["sn", "xx"], "mood": "yes"}, "note": "ok"}
+
+
+def test_every_constraint_reaches_the_wire_and_every_object_is_closed():
+    schema = answer_format("Ask", {"answer": Inner, "note": Annotated[str, Field(max_length=10)]})
+    assert schema["json_schema"]["strict"] is True
+    inner = schema["json_schema"]["schema"]["$defs"]["Inner"]
+    assert inner == {
+        "type": "object",
+        "properties": {
+            "verdicts": {
+                "type": "array",
+                "items": {"type": "string", "pattern": "^[snx]{2}$"},
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            "mood": {"type": "string", "enum": ["yes", "no"]},
+        },
+        "required": ["verdicts", "mood"],
+        "additionalProperties": False,
+    }
+    outer = schema["json_schema"]["schema"]
+    assert outer["required"] == ["answer", "note"]
+    assert outer["properties"]["note"] == {"type": "string", "maxLength": 10}
+    assert outer["additionalProperties"] is False
+
+
+def test_a_property_called_title_is_not_mistaken_for_a_schemas_title():
+    class Titled(BaseModel):
+        title: str
+        default: int
+
+    schema = answer_format("T", {"answer": Titled})["json_schema"]["schema"]
+    assert set(schema["$defs"]["Titled"]["properties"]) == {"title", "default"}
+
+
+def test_an_answer_with_free_keys_has_no_strict_schema():
+    with pytest.raises(TypeError, match="declare its fields"):
+        answer_format("T", {"answer": dict[str, int]})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        json.dumps(GOOD),
+        "```json\n" + json.dumps(GOOD) + "\n```",
+        "Here it is: " + json.dumps(GOOD) + " I hope this helps.",
+        "<think>\n\n</think>\n\n" + json.dumps(GOOD),
+        '<think>maybe {"note": "no"}</think>' + json.dumps(GOOD),
+        "the template opened the block</think>" + json.dumps(GOOD),
+        json.dumps({**GOOD, "extra": 1}),
+        json.dumps({**GOOD, "answer": json.dumps(GOOD["answer"])}),
+        json.dumps({**GOOD, "answer": {"verdicts": ["sn", "xx"], "mood": " YES"}}),
+    ],
+)
+def test_harmless_variants_are_the_same_answer(reply):
+    fields = StrictJSON().parse(Ask, reply)
+    assert fields["answer"].verdicts == ["sn", "xx"]
+    assert fields["answer"].mood == "yes"
+    assert fields["note"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("", "empty"),
+        ("I cannot say.", "no JSON object"),
+        (json.dumps(GOOD)[:-3], "not complete JSON"),
+        ("<think>I wonder " + json.dumps(GOOD), "middle of its thinking"),
+        (json.dumps({"note": "ok"}), "no field answer"),
+        (json.dumps({**GOOD, "note": "longer than ten"}), "note: "),
+        (json.dumps({**GOOD, "note": None}), "note: "),
+        (json.dumps({**GOOD, "answer": {"verdicts": ["sn"], "mood": "yes"}}), "answer.verdicts"),
+        (json.dumps({**GOOD, "answer": {"verdicts": ["sn", "qq"], "mood": "yes"}}), "answer.verdicts.1"),
+        (json.dumps({**GOOD, "answer": {"verdicts": ["sn", "xx"], "mood": "perhaps"}}), "answer.mood"),
+        (json.dumps({**GOOD, "note": "<think>a"}), "thinking"),
+        (json.dumps({**GOOD, "note": "a</think>"}), "no JSON object"),
+    ],
+)
+def test_the_rest_is_refused_and_says_why(reply, why):
+    with pytest.raises(AdapterParseError, match=why):
+        StrictJSON().parse(Ask, reply)
+
+
+@given(cut=st.integers(0, len(json.dumps(GOOD)) - 1))
+def test_no_cut_reply_is_ever_an_answer(cut):
+    with pytest.raises(AdapterParseError):
+        StrictJSON().parse(Ask, json.dumps(GOOD)[:cut])
+
+
+@given(thought=st.text(), answer=st.dictionaries(st.text(), st.integers(), max_size=3))
+def test_what_was_thought_is_never_read(thought, answer):
+    thought = thought.replace("</think>", "")
+    written = json.dumps(answer)
+    assert json_object(f"<think>{thought}</think>{written}") == answer
+
+
+def test_the_prompt_is_dspys_own_json_prompt():
+    inputs = {"context": "c", "locus": "l"}
+    ours, stock = StrictJSON().format(Ask, [], inputs), dspy.JSONAdapter().format(Ask, [], inputs)
+    assert ours == stock
+
+
+def test_demonstrations_are_shown_as_dspy_shows_them():
+    demos = [{"context": "c", "locus": "l", "answer": Inner.model_validate(GOOD["answer"]), "note": "ok"}]
+    inputs = {"context": "c2", "locus": "l2"}
+    assert StrictJSON().format(Ask, demos, inputs) == dspy.JSONAdapter().format(Ask, demos, inputs)
+
+
+def test_a_reworded_signature_is_not_mistaken_for_the_first():
+    adapter = StrictJSON()
+    first = adapter.format(Ask, [], {"context": "c", "locus": "l"})
+    second = adapter.format(Ask.with_instructions("Do the other."), [], {"context": "c", "locus": "l"})
+    assert "Do it." in first[0]["content"]
+    assert "Do the other." in second[0]["content"]
