@@ -17,7 +17,7 @@ from .fusion import Pool, final_ranking, fuse
 from .profiles import Profiles
 from .serialize import Serializer
 from .trace import Judged, Query, Trace
-from .verify import Verifier
+from .verify import Candidates, Verifier
 from .window import mean_support, profile_window
 
 
@@ -51,6 +51,7 @@ class Program(dspy.Module):
         if found is None:
             raise ValueError("the retriever has no taxonomy of its own: give one")
         self.taxonomy: Taxonomy = found
+        self.candidates = Candidates(found)
         self.config: SearchConfig = config or SearchConfig()
 
     def start(self) -> Trace:

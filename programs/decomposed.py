@@ -40,7 +40,7 @@ class Decomposed(Program):
     def forward(self, fact: Fact) -> dspy.Prediction:
         trace = self.start()
         with trace.timed("generate"):
-            answer = ask_about(self.decompose, trace, "generator", fact, self.serializer)
+            answer = ask_about(self.decompose, trace, "generator", fact, self.serializer, temperature=0.0)
         if answer is not None:
             trace.hypotheses += [Hypothesis(retrieval_query=text) for text in answer.model_dump().values()]
         identifier = self.serializer.identify(fact)

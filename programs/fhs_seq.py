@@ -16,7 +16,7 @@ from .config import FHSSeqConfig
 from .fhs import FHS
 from .render import render
 from .trace import Judged, Trace
-from .verify import show_candidates, show_hypothesis
+from .verify import show_hypothesis
 
 
 def target_dimension(judged: Sequence[Judged], schema: DimensionSchema) -> str | None:
@@ -91,10 +91,11 @@ class FHSSeq(FHS):
                 fact,
                 self.serializer,
                 index=self.config.J + round_ - 1,
+                temperature=0.0,
                 inputs={
                     "hypothesis": show_hypothesis(current, self.schema),
                     "dimension": target,
-                    "candidates": show_candidates([self.taxonomy[c] for c in window]),
+                    "candidates": self.candidates.show(window),
                 },
             )
         if answer is None:

@@ -17,7 +17,6 @@ from .fusion import final_ranking
 from .render import render
 from .serialize import Serializer
 from .trace import Trace
-from .verify import show_candidates
 
 
 class Refine(Program):
@@ -78,7 +77,7 @@ class Refine(Program):
             shown = {"previous": previous.retrieval_query}
             if self.feedback:
                 ids = [] if retrieved is None else retrieved.ids[: self.config.shown]
-                shown["candidates"] = show_candidates([self.taxonomy[c] for c in ids]) or "nothing"
+                shown["candidates"] = self.candidates.show(ids) or "nothing"
             answer = ask_about(
                 self.revise,
                 trace,
@@ -87,6 +86,7 @@ class Refine(Program):
                 self.serializer,
                 headers=False,
                 index=round_,
+                temperature=0.0,
                 inputs=shown,
             )
         return None if answer is None else Hypothesis(retrieval_query=answer.description)

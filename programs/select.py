@@ -14,7 +14,6 @@ from .base import Program
 from .calls import INSTRUCTION_TOKENS, ask_about
 from .serialize import estimated_tokens
 from .trace import Trace
-from .verify import Candidates
 
 SELECTED = 20
 """At most so many concepts are placed above the rest."""
@@ -47,7 +46,6 @@ class Selector(dspy.Module):
         schema = schema or getattr(program, "schema", None)
         if schema is None:
             raise ValueError("the program has no dimension schema of its own: give one")
-        self.candidates = Candidates(program.taxonomy)
         self.select = dspy.Predict(selector_signature(schema, prompts))
 
     @property
@@ -71,7 +69,7 @@ class Selector(dspy.Module):
         room = SELECTOR_TOKENS - INSTRUCTION_TOKENS - estimated_tokens(evidence)
         shown = ""
         for cut in DEFINITION_CUTS:
-            shown = self.candidates.show(ranking.ids, cut)
+            shown = self.program.candidates.show(ranking.ids, cut)
             if estimated_tokens(shown) <= room:
                 break
         with trace.timed("select"):
