@@ -16,6 +16,7 @@ from ..retrievers.files import Row, read_jsonl, read_rows, require
 from ..retrievers.taxonomy import Taxonomy, strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .domains import DOMAINS, Domain
+from .fincl import read_fincl
 from .rows import Example
 
 ENVIRONMENT = "ABDUCE_DATA"
@@ -75,6 +76,8 @@ class DataFolder:
             known = ", ".join(domain.splits)
             raise InputError(f"{domain.name} has no split {split!r}; there are {known}")
         path = self.file(domain.name, domain.splits[split])
+        if split == "fincl":
+            return list(read_fincl(path, self.file(domain.name, "fincl_located.jsonl.gz"), bad))
         contexts = read_contexts(self.file(domain.name, "contexts.jsonl.gz"))
         return list(read_facts(path, contexts, bad, need_gold=True))
 

@@ -46,6 +46,7 @@ FINANCE = Domain(
         "test": "facts_test.jsonl.gz",
         "cases": "facts_cases.jsonl.gz",
         "prior": "facts_prior.jsonl.gz",
+        "fincl": "FinCL-eval-subset.csv",
     },
 )
 

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 
 from ..retrievers.errors import InputError
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.tokenize import tok_set
+from .analyses import label_length
+from .breakdown import failure_table
+from .codec import TaxonomyCodec
 from .data import DataFolder, domain_named, file_fingerprint
 from .experiment import Experiment, load_experiment, resolved_toml
 from .progress import progress_bars
 from .results import Run
+from .rows import Example
 from .runner import run
 from .session import make_parts, make_rows
+
+if TYPE_CHECKING:
+    from .lm.models import Models
 
 
 def run_experiment(
@@ -29,6 +41,8 @@ def run_experiment(
     skip_bad: bool = False,
     retry_failed: bool = False,
     intervals: bool = False,
+    lm: Mapping[str, Any] | None = None,
+    cache: bool = True,
     console: Console | None = None,
 ) -> Run:
     """Run an experiment by name or path, print its table and return the run.
@@ -60,24 +74,22 @@ def run_experiment(
             file=folder.file(domain.name, domain.splits[split]),
             field="gold",
         )
+    examples = [with_label_length(e, taxonomy) for e in examples]
     parts = make_parts(taxonomy, domain, experiment.retriever)
-    model = _model(experiment)
     printed = file_fingerprint(folder.file(domain.name, domain.inventory))
-    made = make_rows(experiment, parts, printed, model, out)
-    from .codec import TaxonomyCodec
-
-    with progress_bars(notes) as on_progress:
+    with models_for(experiment, lm, cache) as models, progress_bars(notes) as on_progress:
+        resolved = None if models is None else models.resolved()
         result = run(
-            made,
+            make_rows(experiment, parts, printed, without_addresses(resolved), out),
             examples,
             codec=TaxonomyCodec(),
             out=out,
-            concurrency=concurrency if model is not None else 1,
+            concurrency=1 if models is None else concurrency,
             retry_failed=retry_failed,
             experiment=experiment.name,
             data=said,
             fingerprint=printed,
-            resolved=resolved_toml(experiment, said, len(examples)),
+            resolved=resolved_toml(experiment, said, len(examples), resolved),
             baseline=experiment.baseline,
             on_progress=on_progress,
             on_note=lambda line: notes.print(line, markup=False, highlight=False),
@@ -89,26 +101,55 @@ def run_experiment(
     return result
 
 
-def _model(experiment: Experiment) -> Any:
-    """The identity of the language model that the experiment's rows call, or None where none does."""
+def with_label_length(example: Example, taxonomy: Taxonomy) -> Example:
+    """The example with the length of its gold label among its groups, for breakdowns."""
+    tokens = len(tok_set(taxonomy[example.gold].label))
+    return replace(example, groups={**example.groups, "gold label length": label_length(tokens)})
+
+
+def without_addresses(resolved: Any) -> Any:
+    """A resolved ``[lm]`` table without servers' addresses: where a model runs decides no result."""
+    if isinstance(resolved, Mapping):
+        return {k: without_addresses(v) for k, v in resolved.items() if k not in ("base_url", "serve")}
+    return resolved
+
+
+@contextmanager
+def models_for(experiment: Experiment, lm: Mapping[str, Any] | None, cache: bool) -> Iterator[Models | None]:
+    """The language models that the experiment's rows call, active inside the block; None where none does.
+
+    ``lm`` stands in for the experiment's ``[lm]`` table.
+
+    Raises:
+        InputError: a row needs a model and there is none, or the table is wrong.
+    """
     needing = [row.name for row in experiment.rows if row.spec.needs_model]
     if not needing:
-        return None
-    raise InputError(
-        f"the row {needing[0]!r} calls a language model and the experiment has none: give it an [lm] table"
-    )
+        yield None
+        return
+    from .lm import load
+
+    with load(lm if lm is not None else experiment.lm, cache=cache) as models:
+        if models.default is None and not models.stages:
+            raise InputError(
+                f"the row {needing[0]!r} calls a language model and the experiment has none: give it an [lm] "
+                "table (kind vllm, openai or llama-cpp), or leave such rows out with --row"
+            )
+        with models.context():
+            yield models
 
 
 def _report_counts(result: Run, console: Console) -> None:
-    """What a reader of the table must know beside it: failures and fall-backs."""
-    failed = sum(int(row.failed.sum()) for row in result.rows)
-    if failed:
-        console.print(f"{failed} results failed and count as wrong; their reasons are in failures.jsonl")
+    """What a reader of the table must know beside it: failures with their reasons, and fall-backs."""
+    failures = failure_table(result)
+    if failures is not None:
+        console.print(failures.rich())
     for row in result.rows:
         fallbacks = row.costs.get("datatype_fallback")
-        if fallbacks is not None and fallbacks.sum() > 0:
+        count = 0 if fallbacks is None else int(np.nansum(fallbacks))
+        if count:
             console.print(
-                f"{row.name}: {int(fallbacks.sum())} queries had a datatype that the taxonomy does not "
-                "declare, or none, and searched the full index",
+                f"{row.name}: {count} queries had no datatype, or one that the taxonomy does not declare, "
+                "and searched the full index",
                 markup=False,
             )

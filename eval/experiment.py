@@ -37,7 +37,8 @@ class RowTable(BaseModel):
 
 
 class ExperimentTable(BaseModel):
-    """The whole file."""
+    """The whole file. ``defaults`` are set on every row that starts from a program (where the program has
+    the setting), before the row's own changes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,6 +50,7 @@ class ExperimentTable(BaseModel):
     seeds: list[int] = Field(default_factory=lambda: [0], min_length=1)
     retriever: dict[str, Any] = Field(default_factory=lambda: {"kind": "bm25"})
     lm: dict[str, Any] = Field(default_factory=dict)
+    defaults: dict[str, Any] = Field(default_factory=dict)
     row: list[RowTable] = Field(min_length=1)
 
 
@@ -117,6 +119,21 @@ def load_experiment(name: str) -> Experiment:
         raise InputError("is not UTF-8", file=path) from e
 
 
+def lm_table(path: Path) -> dict[str, Any]:
+    """The ``[lm]`` table of a TOML file.
+
+    Raises:
+        InputError: no such file, not TOML, or it has no such table.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("lm")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise InputError(f"cannot be read as TOML: {e}", file=path) from e
+    if not isinstance(table, dict):
+        raise InputError("has no [lm] table", file=path)
+    return table
+
+
 def parse_experiment(text: str, path: Path) -> Experiment:
     """An experiment from TOML text; ``path`` is named in errors."""
     try:
@@ -131,7 +148,7 @@ def parse_experiment(text: str, path: Path) -> Experiment:
         if row.name in rows:
             raise InputError("the name is there twice", file=path, field=where)
         try:
-            rows[row.name] = _resolve(row, rows)
+            rows[row.name] = _resolve(row, rows, table.defaults)
         except ValueError as e:
             raise InputError(str(e), file=path, field=where) from e
     baseline = table.baseline
@@ -150,7 +167,7 @@ def parse_experiment(text: str, path: Path) -> Experiment:
     )
 
 
-def _resolve(row: RowTable, earlier: Mapping[str, ResolvedRow]) -> ResolvedRow:
+def _resolve(row: RowTable, earlier: Mapping[str, ResolvedRow], defaults: Mapping[str, Any]) -> ResolvedRow:
     if bool(row.program) == bool(row.base):
         raise ValueError("give either program or base")
     if row.base:
@@ -158,15 +175,17 @@ def _resolve(row: RowTable, earlier: Mapping[str, ResolvedRow]) -> ResolvedRow:
             raise ValueError(f"base: no earlier row {row.base!r}")
         spec = earlier[row.base].spec
     else:
-        spec = spec_named(row.program)
+        spec = spec_named(row.program).changed(defaults)
     direct = {k: getattr(row, k) for k in _SPEC_KEYS - {"program"} if getattr(row, k) not in ("", None)}
     return ResolvedRow(row.name, spec.changed(direct | row.set), row.reference)
 
 
-def resolved_toml(experiment: Experiment, data: str, examples: int) -> str:
+def resolved_toml(
+    experiment: Experiment, data: str, examples: int, lm: Mapping[str, Any] | None = None
+) -> str:
     """The experiment with every setting spelled out; running this file runs the same rows.
 
-    ``data`` and the number of examples are written as comments.
+    ``data`` and the number of examples are written as comments; ``lm`` is the resolved ``[lm]`` table.
     """
     import tomli_w
 
@@ -180,8 +199,8 @@ def resolved_toml(experiment: Experiment, data: str, examples: int) -> str:
     }
     if experiment.baseline:
         table["baseline"] = experiment.baseline
-    if experiment.lm:
-        table["lm"] = dict(experiment.lm)
+    if lm or experiment.lm:
+        table["lm"] = dict(lm or experiment.lm)
     rows = []
     for row in experiment.rows:
         spec = row.spec.model_dump(mode="json")

@@ -23,7 +23,7 @@ Analysis = Callable[[Run], Iterable[Table]]
 CODECS: Mapping[str, str] = {"taxonomy": "codec:TaxonomyCodec"}
 """Where the codec of a name in ``run.json`` lives, as ``module:class`` of this package."""
 
-ANALYSES: Mapping[str, Sequence[str]] = {}
+ANALYSES: Mapping[str, Sequence[str]] = {"taxonomy": ("analyses:fhs_tables",)}
 """The analyses of a family by its codec's name, as ``module:function`` of this package."""
 
 FORMATS: Mapping[str, tuple[str, Callable[[Table], str]]] = {

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import dspy
 
 from ..signatures.dimensions import DimensionSchema
-from ..signatures.fhs import generator_signature
+from ..signatures.fhs import Variation, generator_signature
 from ..signatures.types import Fact, Hypothesis
 from .calls import ask_about, fan_out
 from .serialize import Serializer
@@ -28,25 +28,46 @@ class LMGenerator(dspy.Module):
         schema: the dimensions that the answer must give.
         serializer: how the evidence is written down.
         prompts: name or path of the prompt set.
+        variation: an arm of the design study: ``varied`` tells each sample to be distinct, ``assigned``
+            gives each its own share of the dimensions. The method itself uses neither.
     """
 
     def __init__(
-        self, schema: DimensionSchema, serializer: Serializer | None = None, prompts: str = "default"
+        self,
+        schema: DimensionSchema,
+        serializer: Serializer | None = None,
+        prompts: str = "default",
+        variation: Variation = "",
     ) -> None:
         super().__init__()
         self.schema = schema
         self.serializer = serializer or Serializer()
         self.prompts = prompts
-        self.generate = dspy.Predict(generator_signature(schema, prompts))
+        self.variation: Variation = variation
+        self.generate = dspy.Predict(generator_signature(schema, prompts, variation))
 
     def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis]:
-        thunks = [partial(self.sample, fact, j, temperature, trace) for j in range(J)]
+        thunks = [partial(self.sample, fact, j, J, temperature, trace) for j in range(J)]
         return [h for h in fan_out(thunks) if h is not None]
 
-    def sample(self, fact: Fact, j: int, temperature: float, trace: Trace) -> Hypothesis | None:
-        """Hypothesis ``j`` of a fact, or None where its replies did not parse."""
+    def sample(self, fact: Fact, j: int, J: int, temperature: float, trace: Trace) -> Hypothesis | None:
+        """Hypothesis ``j`` of ``J``, or None where its replies did not parse."""
+        told: dict[str, str] = {}
+        if self.variation == "varied":
+            told["sample"] = f"reading {j + 1} of {J}"
+        elif self.variation == "assigned":
+            told["focus"] = (
+                ", ".join(self.schema.names[j % J :: J]) or self.schema.names[j % len(self.schema.names)]
+            )
         answer = ask_about(
-            self.generate, trace, "generator", fact, self.serializer, index=j, temperature=temperature
+            self.generate,
+            trace,
+            "generator",
+            fact,
+            self.serializer,
+            index=j,
+            temperature=temperature,
+            inputs=told,
         )
         if answer is None:
             return None

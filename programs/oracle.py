@@ -10,6 +10,7 @@ from .base import fuse_trace, rank_by_support, verify_pool
 from .fhs import FHS
 from .fusion import final_ranking
 from .trace import Trace
+from .window import support_of
 
 
 class EachAlone(FHS):
@@ -49,6 +50,20 @@ class EachAlone(FHS):
         trace.judged += judged
         trace.seconds["verify"] = trace.seconds.get("verify", 0.0) + alone.seconds["verify"]
         return rank_by_support(pool, judged, self.config)
+
+
+class VerifierPicks(EachAlone):
+    """The hypothesis whose window the verifier supports most is kept, without fusion (paper: Table 11)."""
+
+    def conclude(self, rankings: list[Ranking], gold: str, trace: Trace) -> dspy.Prediction:
+        support = [0.0] * len(rankings)
+        for verification in trace.judged:
+            values = [support_of(v, self.config.abstain) for v in verification.verdicts or ()]
+            known = [v for v in values if v is not None]
+            support[verification.hypothesis] = sum(known) / len(known) if known else 0.0
+        chosen = support.index(max(support))
+        trace.notes["chosen_hypothesis"] = chosen
+        return self.answer(rankings[chosen], trace)
 
 
 class OracleBest(EachAlone):

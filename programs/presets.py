@@ -16,6 +16,7 @@ from ..retrievers.base import Retriever
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.answers import VerdictForm
 from ..signatures.dimensions import DimensionSchema
+from ..signatures.fhs import Variation
 from .base import Program
 from .config import FHSConfig, FHSSeqConfig, RefineConfig, SampleConfig, SearchConfig
 from .decomposed import Decomposed
@@ -25,7 +26,7 @@ from .fhs_seq import FHSSeq
 from .generate import Generator, LMGenerator, RuleGenerator
 from .locus import Locus
 from .onepass import FREE_TEXT, STRUCTURED
-from .oracle import EachAlone, OracleBest
+from .oracle import EachAlone, OracleBest, VerifierPicks
 from .parallel import Parallel
 from .probe import Probe
 from .profiles import Profiles
@@ -41,7 +42,8 @@ class Spec(BaseModel):
     Args:
         program: name of the method (a key of ``PROGRAMS``).
         config: fields of the method's config class that differ from its defaults.
-        generator: ``lm``, or ``rules`` (no model).
+        generator: ``lm``, ``rules`` (no model), or an arm of the design study: ``lm-varied`` (samples
+            are told to be distinct), ``lm-assigned`` (each has its own share of the dimensions).
         verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
         prompts: name or path of the prompt set.
         verdicts: form of the verifier's answers.
@@ -57,7 +59,7 @@ class Spec(BaseModel):
 
     program: str
     config: Mapping[str, Any] = Field(default_factory=dict)
-    generator: Literal["lm", "rules"] = "lm"
+    generator: Literal["lm", "lm-varied", "lm-assigned", "rules"] = "lm"
     verifier: Literal["lm", "symbolic"] = "lm"
     prompts: str = "default"
     verdicts: VerdictForm = "compact"
@@ -118,7 +120,7 @@ class Spec(BaseModel):
         if method is None or method.build is _plain:
             return False
         beta = getattr(self.resolve(), "beta", 0.0)
-        return self.generator == "lm" or (self.verifier == "lm" and beta > 0)
+        return self.generator != "rules" or (self.verifier == "lm" and beta > 0)
 
     @property
     def needs_gold(self) -> bool:
@@ -198,7 +200,8 @@ def generator_for(spec: Spec, parts: Parts) -> Generator:
     serializer = parts.serializer_for(spec.serializer)
     if spec.generator == "rules":
         return RuleGenerator(parts.schema, serializer)
-    return LMGenerator(parts.schema, serializer, spec.prompts)
+    variation: Variation = {"lm-varied": "varied", "lm-assigned": "assigned"}.get(spec.generator, "")  # type: ignore[assignment]
+    return LMGenerator(parts.schema, serializer, spec.prompts, variation)
 
 
 def verifier_for(spec: Spec, parts: Parts, profiles: Profiles) -> Verifier:
@@ -232,7 +235,8 @@ def _fhs(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Prog
 def _replay(spec: Spec, parts: Parts) -> Program:
     if parts.replay is None:
         raise ValueError(f"there is no log to replay {spec.replay!r} from")
-    known = {k: v for k, v in spec.resolve().model_dump().items() if k in FHSConfig.model_fields}
+    config = spec.resolve().model_dump()
+    known = {"beta": 0.0} | {k: v for k, v in config.items() if k in FHSConfig.model_fields}
     profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
     return Replay(
         parts.retriever(spec.retriever),
@@ -255,6 +259,7 @@ PROGRAMS: dict[str, Method] = {
     "fhs": Method(FHS, FHSConfig, _fhs),
     "fhs-seq": Method(FHSSeq, FHSSeqConfig, _fhs),
     "each-alone": Method(EachAlone, FHSConfig, _fhs),
+    "verifier-picks": Method(VerifierPicks, FHSConfig, _fhs),
     "oracle": Method(OracleBest, FHSConfig, _fhs),
 }
 
@@ -279,6 +284,10 @@ PRESETS: dict[str, Spec] = {
     "probe: label + definition": Spec(program="probe", options={"text": "label+definition"}),
     "probe: label": Spec(program="probe", options={"text": "label"}),
     "oracle best single": Spec(program="oracle"),
+    # Arms of the design study (Table 11)
+    "diversity-prompted": _FHS.changed({"generator": "lm-varied"}),
+    "dimensions assigned": _FHS.changed({"generator": "lm-assigned"}),
+    "verifier picks one": Spec(program="verifier-picks"),
     # Ablations (Table 6, Appendix E.2): FHS and the one thing that is taken away or replaced
     "- ensemble": Spec(program="each-alone"),
     "- ensemble (hypothesis 0)": _FHS.changed({"keep": (0,)}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal
 
 import dspy
 
@@ -21,10 +22,24 @@ EVIDENCE = {
 """Every part of a fact that a model may read, in the paper's order."""
 
 
+Variation = Literal["", "varied", "assigned"]
+"""How samples are told apart: not at all (the method), by forced diversity, or by a focus of their own
+(both are arms of the design study; paper: Table 11)."""
+
+_TOLD = {
+    "": {},
+    "varied": {"sample": "which of the readings this is"},
+    "assigned": {"focus": "the dimensions that this reading is about"},
+}
+
+
 @lru_cache(maxsize=32)
-def generator_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+def generator_signature(
+    schema: DimensionSchema, prompts: str = "default", variation: Variation = ""
+) -> type[dspy.Signature]:
     """Evidence to one factorized hypothesis. No taxonomy and no candidate is shown."""
-    return build("generator", EVIDENCE, hypothesis_answer(schema), prompts, schema)
+    name = f"generator_{variation}".rstrip("_")
+    return build(name, EVIDENCE | _TOLD[variation], hypothesis_answer(schema), prompts, schema)
 
 
 @lru_cache(maxsize=64)

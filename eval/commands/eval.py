@@ -27,6 +27,12 @@ def evaluate(
         bool, typer.Option("--retry-failed", help="Do facts again that failed in an earlier session.")
     ] = False,
     intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
+    lm: Annotated[
+        Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither read nor keep model replies in the cache.")
+    ] = False,
 ) -> None:
     """Run an experiment over a split and print its table.
 
@@ -37,8 +43,11 @@ def evaluate(
         abduce eval finance-no-model --data DIR --split test --out runs/no-model
 
         abduce eval my-table.toml --row FHS --limit 100
+
+        abduce eval finance-main --data DIR --lm my-server.toml --concurrency 64
     """
     from ..evaluate import run_experiment
+    from ..experiment import lm_table
 
     run_experiment(
         experiment,
@@ -51,4 +60,6 @@ def evaluate(
         skip_bad=skip_bad,
         retry_failed=retry_failed,
         intervals=intervals,
+        lm=None if lm is None else lm_table(lm),
+        cache=not no_cache,
     )
