@@ -9,6 +9,7 @@ import typer
 
 from .. import __version__
 from ..retrievers.errors import InputError
+from .commands.data import app as data
 from .commands.eval import evaluate
 from .commands.report import report
 from .commands.tag import tag
@@ -41,6 +42,7 @@ def _options(
 app.command("eval")(evaluate)
 app.command("tag")(tag)
 app.command("report")(report)
+app.add_typer(data, name="data")
 
 
 def main() -> None:

@@ -64,6 +64,8 @@ class DataFolder:
     def taxonomy(self, domain: Domain) -> Taxonomy:
         """The inventory of a domain."""
         path = self.file(domain.name, domain.inventory)
+        if domain.load is not None:
+            return domain.load(path, domain.taxonomy)
         return Taxonomy.load(path, domain.taxonomy, domain.indexed, domain.definition_field)
 
     def facts(self, domain: Domain, split: str, bad: list[InputError] | None = None) -> list[Example]:
@@ -78,8 +80,8 @@ class DataFolder:
         path = self.file(domain.name, domain.splits[split])
         if split == "fincl":
             return list(read_fincl(path, self.file(domain.name, "fincl_located.jsonl.gz"), bad))
-        contexts = read_contexts(self.file(domain.name, "contexts.jsonl.gz"))
-        return list(read_facts(path, contexts, bad, need_gold=True))
+        contexts = read_contexts(self.file(domain.name, "contexts.jsonl.gz"), domain.context_fields)
+        return list(read_facts(path, contexts, bad, need_gold=True, domain=domain))
 
 
 def domain_named(name: str) -> Domain:
@@ -93,10 +95,19 @@ def domain_named(name: str) -> Domain:
     return DOMAINS[name]
 
 
-def read_contexts(path: Path) -> dict[str, SourceContext]:
-    """Source contexts by id, from JSONL with ``context_id`` and ``source_context``."""
+def _renamed(row: Row, fields: Mapping[str, str]) -> Row:
+    """A row with our names: what a file calls otherwise is found under our name too."""
+    return row | {ours: row[theirs] for ours, theirs in fields.items() if theirs in row and ours not in row}
+
+
+def read_contexts(path: Path, fields: Mapping[str, str] | None = None) -> dict[str, SourceContext]:
+    """Source contexts by id, from JSONL with ``context_id`` and ``source_context``.
+
+    ``fields`` maps these names to those that the file uses.
+    """
     found: dict[str, SourceContext] = {}
-    for line, row in read_jsonl(path):
+    for line, given in read_jsonl(path):
+        row = _renamed(given, fields or {})
         id_ = require(row, "context_id", path, line)
         text = require(row, "source_context", path, line)
         found[id_] = _context(id_, text, row, path, line)
@@ -135,6 +146,7 @@ def read_facts(
     contexts: Mapping[str, SourceContext] | None = None,
     bad: list[InputError] | None = None,
     need_gold: bool = False,
+    domain: Domain | None = None,
 ) -> Iterator[Example]:
     """Facts of a JSONL or CSV file, one after the other.
 
@@ -147,6 +159,7 @@ def read_facts(
         contexts: source contexts by id.
         bad: where given, a bad fact is appended here and passed over.
         need_gold: a fact without ``gold`` is bad.
+        domain: whose field names, constants and groups the file's facts have.
 
     Raises:
         InputError: names the file, line and field of what is wrong.
@@ -157,8 +170,10 @@ def read_facts(
         contexts = next((read_contexts(p) for p in beside if p.is_file()), {})
     seen: dict[str, int] = {}
     for line, row in read_rows(path, bad):
+        if domain is not None:
+            row = {**domain.fact_constants, **_renamed(row, domain.fact_fields)}
         try:
-            example = _fact(row, contexts, path, line, need_gold)
+            example = _fact(row, contexts, path, line, need_gold, {} if domain is None else domain.groups)
             if example.id in seen:
                 raise InputError(
                     f"{example.id!r} stands already in line {seen[example.id]}",
@@ -175,7 +190,14 @@ def read_facts(
         yield example
 
 
-def _fact(row: Row, contexts: Mapping[str, SourceContext], path: Path, line: int, need_gold: bool) -> Example:
+def _fact(
+    row: Row,
+    contexts: Mapping[str, SourceContext],
+    path: Path,
+    line: int,
+    need_gold: bool,
+    more_groups: Mapping[str, str],
+) -> Example:
     id_ = require(row, "fact_id", path, line)
     value = require(row, "value", path, line)
     if row.get("source_context"):
@@ -198,6 +220,7 @@ def _fact(row: Row, contexts: Mapping[str, SourceContext], path: Path, line: int
     if need_gold:
         gold = require(row, "gold", path, line)
     groups = {"modality": fact.modality, "datatype": fact.datatype or "none"}
+    groups |= {name: str(row[field]) for name, field in more_groups.items() if field in row}
     return Example(id_, {"fact": fact}, strip_namespace(str(gold)), context.context_id, groups)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..programs.serialize import Serializer
+from ..retrievers.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,11 @@ class Domain:
         serializer: how facts become text.
         splits: split name to the file of its facts.
         definition_field: the inventory's field that holds the definition, where it is not usual.
-        keep: a boolean field of the inventory; only concepts that have it true are kept.
+        load: reads the inventory file under the taxonomy's name; None: any JSONL or CSV taxonomy.
+        fact_fields, context_fields: our name of a field to the name that the domain's files use.
+        fact_constants: fields that every fact of the domain has and its files do not state.
+        groups: group of an example (what reports break down by) to the field of its fact.
+        apart: group values whose examples get a table of their own beside the whole.
     """
 
     name: str
@@ -32,7 +38,12 @@ class Domain:
     serializer: Serializer = field(default_factory=Serializer)
     splits: Mapping[str, str] = field(default_factory=dict)
     definition_field: str | None = None
-    keep: str | None = None
+    load: Callable[[Path, str], Taxonomy] | None = None
+    fact_fields: Mapping[str, str] = field(default_factory=dict)
+    context_fields: Mapping[str, str] = field(default_factory=dict)
+    fact_constants: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+    apart: Mapping[str, str] = field(default_factory=dict)
 
 
 FINANCE = Domain(
@@ -50,4 +61,27 @@ FINANCE = Domain(
     },
 )
 
-DOMAINS = {domain.name: domain for domain in (FINANCE,)}
+
+def _load_icd10cm(path: Path, name: str) -> Taxonomy:
+    from .clinical.inventory_file import load_inventory
+
+    return load_inventory(path, name)
+
+
+CLINICAL = Domain(
+    name="clinical",
+    taxonomy="icd10cm-2018",
+    inventory="icd10cm_fy2018_taxonomy.jsonl.gz",
+    schema="icd10cm",
+    indexed=("id", "label", "definition"),
+    serializer=Serializer(before=0, after=0),
+    splits={"dev": "facts_dev.jsonl.gz", "test": "facts_test.jsonl.gz", "train": "facts_train.jsonl.gz"},
+    load=_load_icd10cm,
+    fact_fields={"value": "mention", "context_id": "case_id", "gold": "gold_code"},
+    context_fields={"context_id": "case_id", "source_context": "text_en"},
+    fact_constants={"modality": "text", "datatype": "diagnosis"},
+    groups={"tier": "relocation_tier"},
+    apart={"tier": "A"},
+)
+
+DOMAINS = {domain.name: domain for domain in (FINANCE, CLINICAL)}

@@ -24,6 +24,7 @@ from .results import Run
 from .rows import Example
 from .runner import run
 from .session import make_parts, make_rows
+from .subset import subset
 
 if TYPE_CHECKING:
     from .lm.models import Models
@@ -95,6 +96,10 @@ def run_experiment(
             on_note=lambda line: notes.print(line, markup=False, highlight=False),
         )
     console.print(result.table(intervals=intervals).rich())
+    for field, value in domain.apart.items():
+        part = subset(result, field, value)
+        if 0 < len(part.examples) < len(examples):
+            console.print(part.table(intervals=intervals).rich())
     _report_counts(result, console)
     if out is not None:
         console.print(f"Results, traces and summary: {out}", markup=False, highlight=False)

@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .tokenize import tok_set
 from .types import UNRESOLVED, Concept, Hypothesis, Judgement
@@ -63,7 +63,9 @@ class Dimension(BaseModel):
         description: the one line that tells a generator what belongs here.
         categories: category name to trigger phrases; empty for an overlap dimension.
         field: a metadata field of the concepts that decides a candidate's categories, in place of
-            trigger phrases in its text; ``values`` maps a category to that field's values.
+            trigger phrases in its text; its value may be a list. A concept without it has none.
+        values: category to those values of ``field`` that mean it; where nothing is given, the
+            field holds the categories' own names.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,6 +76,15 @@ class Dimension(BaseModel):
     categories: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     field: str | None = None
     values: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _values_name_categories(self) -> Dimension:
+        unknown = sorted(set(self.values) - set(self.categories))
+        if unknown:
+            raise ValueError(f"values: {self.name} has no category {unknown[0]!r}")
+        if self.values and self.field is None:
+            raise ValueError(f"values: {self.name} declares no field that could have them")
+        return self
 
     @cached_property
     def _triggers(self) -> dict[str, list[tuple[str, frozenset[str]]]]:
@@ -107,7 +118,7 @@ class Dimension(BaseModel):
         if self.field is not None:
             declared = concept.metadata.get(self.field)
             held = {str(v) for v in declared} if isinstance(declared, list | tuple) else {str(declared)}
-            return tuple(c for c in self.categories if held & set(self.values.get(c, ())))
+            return tuple(c for c in self.categories if not held.isdisjoint(self.values.get(c) or (c,)))
         return self.categories_in(_identity(concept) if tokens is None else tokens)
 
 
@@ -185,7 +196,8 @@ class DimensionSchema(BaseModel):
 
     def features(self, concept: Concept) -> Features:
         """A concept's category profile and text tokens."""
-        tokens = tok_set(_identity(concept))
+        by_text = any(d.match == "vocabulary" and d.field is None for d in self.dimensions)
+        tokens = tok_set(_identity(concept)) if by_text else frozenset()
         profile = tuple(d.categories_of(concept, tokens) for d in self.dimensions if d.match == "vocabulary")
         return Features(profile, tok_set(f"{concept.label} {concept.definition}"))
 

@@ -1,0 +1,84 @@
+"""The ICD-10-CM inventory file as a taxonomy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...retrievers.errors import InputError
+from ...retrievers.files import read_jsonl, require
+from ...retrievers.taxonomy import Taxonomy
+from ...signatures.types import Concept
+from .derive import FIELDS, add_derived
+from .inventory import documentation
+
+DATATYPE = "diagnosis"
+"""The code class of every billable code: the datatype of all concepts and facts of the domain."""
+
+KEPT = ("section", "category", "parent", "seventh_character", "excludes1", "excludes2")
+"""Further fields that go to a concept's metadata; the text ones are in its definition."""
+
+COMPACT = (
+    "code", "label", "in_codiesp_inventory", "path_text", "inclusion_terms", "inclusion_terms_base",
+    "include_notes_inherited", "index_terms", "index_terms_seventh_char_base", "external_cause_index_terms",
+    "neoplasm_table_terms", *FIELDS, *KEPT,
+)  # fmt: skip
+"""Fields of the compact form that is bundled; what is missing can be put together from these."""
+
+
+def load_inventory(path: str | Path, name: str = "icd10cm-2018", whole: bool = False) -> Taxonomy:
+    """Read an ``icd10cm_fy*_taxonomy.jsonl.gz``, whole or compact.
+
+    The definition of a concept is its documentation, put together anew
+    (:func:`~abduce.eval.clinical.inventory.documentation`), and the fields that the ``icd10cm`` schema
+    reads are worked out where the file does not have them.
+
+    Args:
+        path: the inventory file.
+        name: the taxonomy's name.
+        whole: keep the codes that are not in the paper's CodiEsp inventory too.
+
+    Raises:
+        InputError: names the file, line and field of what is wrong.
+    """
+    path = Path(path)
+    rows: list[dict[str, Any]] = []
+    seen: dict[str, int] = {}
+    for line, row in read_jsonl(path):
+        code = require(row, "code", path, line)
+        require(row, "label", path, line)
+        require(row, "path_text", path, line)
+        if code in seen:
+            raise InputError(
+                f"{code!r} stands already in line {seen[code]}", file=path, line=line, field="code"
+            )
+        seen[code] = line
+        if whole or row.get("in_codiesp_inventory", True):
+            rows.append(row)
+    if not rows:
+        raise InputError("holds no code", file=path)
+    if any(field not in rows[0] for field in FIELDS):
+        add_derived(rows)
+    concepts = (_concept(row) for row in rows)
+    return Taxonomy(concepts, name, ("id", "label", "definition"))
+
+
+def _concept(row: Mapping[str, Any]) -> Concept:
+    metadata = {field: row[field] for field in (*FIELDS, *KEPT) if row.get(field)}
+    for field in ("excludes1", "excludes2"):
+        if field in metadata:  # a note stands with hundreds of codes: keep one text of it
+            metadata[field] = [sys.intern(note) for note in metadata[field]]
+    return Concept(
+        id=row["code"],
+        label=row["label"],
+        definition=documentation(row),
+        datatype=DATATYPE,
+        metadata=metadata,
+    )
+
+
+def compact_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the inventory with the fields of :data:`COMPACT` alone; empty ones are left out."""
+    return {field: row[field] for field in COMPACT if row.get(field) not in (None, [], "")}
