@@ -88,9 +88,16 @@ class Program(dspy.Module):
 
 
 def fuse_trace(trace: Trace, config: SearchConfig) -> Pool:
-    """The whole pool of a trace's rankings under a config; companions carry their weights."""
+    """The whole pool of a trace's rankings under a config, hypotheses and companions weighed by it."""
     companions: Mapping[str, float] = getattr(config, "companions", {})
-    weights = [companions.get(q.form, 1.0) if q.hypothesis is None else 1.0 for q in trace.queries]
+    own: Sequence[float] = getattr(config, "weights", ())
+
+    def weight(query: Query) -> float:
+        if query.hypothesis is None:
+            return companions.get(query.form, 1.0)
+        return own[query.hypothesis] if query.hypothesis < len(own) else 1.0
+
+    weights = [weight(query) for query in trace.queries]
     return fuse(trace.rankings, config.kappa, config.fusion, config.normalise, weights)
 
 

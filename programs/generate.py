@@ -9,6 +9,7 @@ import dspy
 
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.fhs import Variation, generator_signature
+from ..signatures.phrases import PhraseBook, load_phrases, undated
 from ..signatures.types import Fact, Hypothesis
 from .calls import ask_about, fan_out
 from .serialize import Serializer
@@ -102,3 +103,37 @@ class RuleGenerator:
         if table and free and fact.row_header:
             values[free[0]] = fact.row_header.split(" | ")[-1]
         return [self.schema.hypothesis(values, locus)]
+
+
+class PhraseGenerator(RuleGenerator):
+    """Two readings without a model, through a phrase book: the locus alone, and with the text above it.
+
+    The dimensions are those of the rule generator. The definition-form queries are the header chains
+    (dates and units taken out) or the text around the mention, followed by the taxonomy's words for them;
+    the second reading of a table fact adds the text just above the table, which the paper's source
+    context does not have.
+    """
+
+    def __init__(
+        self,
+        schema: DimensionSchema,
+        serializer: Serializer | None = None,
+        phrases: PhraseBook | None = None,
+    ) -> None:
+        super().__init__(schema, serializer)
+        self.phrases = phrases if phrases is not None else load_phrases(schema.name)
+
+    def __call__(self, *, fact: Fact, J: int = 2, temperature: float = 0.0, trace: Trace) -> list[Hypothesis]:
+        (read,) = super().__call__(fact=fact, trace=trace)
+        if fact.modality == "text":
+            locus = self.serializer.mention_window(fact)
+            said = " ".join(self.phrases.say(locus, "", fact.datatype))
+            return [read.model_copy(update={"retrieval_query": f"{locus} {said}".strip()})]
+        chain = (fact.row_header or "").split(" | ")
+        column = undated(fact.column_header or "")
+        above = " ".join(fact.context.preceding_text.split())
+        near = " ".join([*chain[:-1], column, above])
+        said = " ".join(self.phrases.say(chain[-1], near, fact.datatype))
+        locus = f"{' '.join(chain)} {column}".strip()
+        queries = [f"{locus} {said}".strip(), f"{locus} {undated(above)} {said}".strip()]
+        return [read.model_copy(update={"retrieval_query": query}) for query in dict.fromkeys(queries)][:J]

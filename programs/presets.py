@@ -23,7 +23,7 @@ from .decomposed import Decomposed
 from .direct import Direct
 from .fhs import FHS
 from .fhs_seq import FHSSeq
-from .generate import Generator, LMGenerator, RuleGenerator
+from .generate import Generator, LMGenerator, PhraseGenerator, RuleGenerator
 from .locus import Locus
 from .onepass import FREE_TEXT, STRUCTURED
 from .oracle import EachAlone, OracleBest, VerifierPicks
@@ -35,6 +35,9 @@ from .replay import Replay, Source
 from .serialize import Serializer
 from .verify import LMVerifier, SymbolicVerifier, Verifier
 
+MODEL_FREE = frozenset({"rules", "phrases"})
+"""Generators that call no model."""
+
 
 class Spec(BaseModel):
     """One row, resolved.
@@ -42,8 +45,9 @@ class Spec(BaseModel):
     Args:
         program: name of the method (a key of ``PROGRAMS``).
         config: fields of the method's config class that differ from its defaults.
-        generator: ``lm``, ``rules`` (no model), or an arm of the design study: ``lm-varied`` (samples
-            are told to be distinct), ``lm-assigned`` (each has its own share of the dimensions).
+        generator: ``lm``, ``rules`` or ``phrases`` (no model), or an arm of the design study:
+            ``lm-varied`` (samples are told to be distinct), ``lm-assigned`` (each has its own share of
+            the dimensions).
         verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
         prompts: name or path of the prompt set.
         verdicts: form of the verifier's answers.
@@ -59,7 +63,7 @@ class Spec(BaseModel):
 
     program: str
     config: Mapping[str, Any] = Field(default_factory=dict)
-    generator: Literal["lm", "lm-varied", "lm-assigned", "rules"] = "lm"
+    generator: Literal["lm", "lm-varied", "lm-assigned", "rules", "phrases"] = "lm"
     verifier: Literal["lm", "symbolic"] = "lm"
     prompts: str = "default"
     verdicts: VerdictForm = "compact"
@@ -120,7 +124,7 @@ class Spec(BaseModel):
         if method is None or method.build is _plain:
             return False
         beta = getattr(self.resolve(), "beta", 0.0)
-        return self.generator != "rules" or (self.verifier == "lm" and beta > 0)
+        return self.generator not in MODEL_FREE or (self.verifier == "lm" and beta > 0)
 
     @property
     def needs_gold(self) -> bool:
@@ -200,6 +204,8 @@ def generator_for(spec: Spec, parts: Parts) -> Generator:
     serializer = parts.serializer_for(spec.serializer)
     if spec.generator == "rules":
         return RuleGenerator(parts.schema, serializer)
+    if spec.generator == "phrases":
+        return PhraseGenerator(parts.schema, serializer)
     variation: Variation = {"lm-varied": "varied", "lm-assigned": "assigned"}.get(spec.generator, "")  # type: ignore[assignment]
     return LMGenerator(parts.schema, serializer, spec.prompts, variation)
 
@@ -265,6 +271,15 @@ PROGRAMS: dict[str, Method] = {
 
 _FHS = Spec(program="fhs")
 _RULES = Spec(program="fhs", generator="rules", verifier="symbolic", config={"J": 1})
+# Tuned on the development split: no identifier in front, a wider window, the reading with the text above
+# the table weighed double.
+_PHRASES = Spec(
+    program="fhs",
+    generator="phrases",
+    verifier="symbolic",
+    config={"J": 2, "beta": 0.0, "forms": ("definition",), "weights": (0.5, 1.0)},
+    serializer={"identifier": (), "before": 300, "after": 150},
+)
 _PARALLEL = Spec(program="parallel")
 
 PRESETS: dict[str, Spec] = {
@@ -304,6 +319,7 @@ PRESETS: dict[str, Spec] = {
     # abduce's own
     "FHS-rules": _RULES,
     "FHS-rules - verifier": _RULES.changed({"beta": 0.0}),
+    "FHS-phrases": _PHRASES,
     "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),
     "FHS graded verdicts": _FHS.changed({"verdicts": "graded"}),
 }
