@@ -11,6 +11,7 @@ from .. import __version__
 from ..retrievers.errors import InputError
 from .commands.data import app as data
 from .commands.eval import evaluate
+from .commands.optimize import optimize
 from .commands.report import report
 from .commands.tag import tag
 
@@ -42,6 +43,7 @@ def _options(
 app.command("eval")(evaluate)
 app.command("tag")(tag)
 app.command("report")(report)
+app.command("optimize")(optimize)
 app.add_typer(data, name="data")
 
 

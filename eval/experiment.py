@@ -33,6 +33,7 @@ class RowTable(BaseModel):
     prompts: str = ""
     verdicts: str = ""
     replay: str = ""
+    state: str = ""
     selector: bool | None = None
 
 

@@ -18,6 +18,7 @@ from ..retrievers.bm25 import BM25Retriever
 from ..retrievers.errors import InputError
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
+from .data import file_fingerprint
 from .domains import Domain
 from .experiment import Experiment
 from .replay import Logs, Recorded
@@ -90,9 +91,24 @@ def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: boo
         program = build(spec, parts)
     except ValueError as e:
         raise InputError(str(e), field=f"row {name!r}") from e
+    if spec.state:
+        from .optimize import load_state
+
+        load_state(program, Path(spec.state))
     if spec.needs_model:
         program = Seeded(program, seed)
     return Recorded(program, logs.of(name, seed)) if replayed else program
+
+
+def state_fingerprint(path: Path) -> str:
+    """A digest of a compiled state; another state never reuses results.
+
+    Raises:
+        InputError: the file is not there.
+    """
+    if not path.is_file():
+        raise InputError("no such program state", file=path)
+    return file_fingerprint(path)
 
 
 def make_rows(
@@ -125,6 +141,8 @@ def make_rows(
             "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
             "schema": parts.schema.fingerprint,
         }
+        if spec.state:
+            settings["state"] = state_fingerprint(Path(spec.state))
         if base is not None:
             settings["replayed"] = base.identity("")
         prompts = None

@@ -16,12 +16,13 @@ from .config import FHSConfig, SearchConfig
 from .fusion import Pool, final_ranking, fuse
 from .profiles import Profiles
 from .serialize import Serializer
+from .state import Stateful
 from .trace import Judged, Query, Trace
 from .verify import Candidates, Verifier
 from .window import mean_support, profile_window
 
 
-class Program(dspy.Module):
+class Program(Stateful):
     """A method that ranks a taxonomy's concepts for a fact.
 
     ``program(fact=fact)`` returns a ``dspy.Prediction`` with ``ranking`` (at most K concepts, best

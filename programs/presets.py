@@ -57,6 +57,7 @@ class Spec(BaseModel):
         options: arguments of the method's own constructor.
         replay: where not empty, the row whose logged hypotheses, queries and verdicts are used again in
             place of the method's own (``ROW``, or ``FOLDER:ROW`` of an earlier run).
+        state: path of a compiled program's state (``abduce optimize``); empty: none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,6 +73,7 @@ class Spec(BaseModel):
     serializer: Mapping[str, Any] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)
     replay: str = ""
+    state: str = ""
 
     def changed(self, changes: Mapping[str, Any]) -> Spec:
         """This spec with some fields changed.

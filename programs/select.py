@@ -13,6 +13,7 @@ from ..signatures.select import selector_signature
 from .base import Program
 from .calls import INSTRUCTION_TOKENS, ask_about
 from .serialize import estimated_tokens
+from .state import Stateful
 from .trace import Trace
 
 SELECTED = 20
@@ -25,7 +26,7 @@ DEFINITION_CUTS = (320, 240, 120, 0)
 """Characters of each definition, tried in turn until the prompt fits."""
 
 
-class Selector(dspy.Module):
+class Selector(Stateful):
     """A program, then one model call that may place at most 20 of its concepts on top.
 
     The prediction's ``ranking`` is the program's, reordered; ``retrieved`` is the program's own, on

@@ -1,0 +1,124 @@
+"""Compile a row's program with one of DSPy's optimizers, on facts that are not for testing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ..programs.presets import build
+from ..retrievers.errors import InputError
+from .atomic import write_text
+from .data import DataFolder, domain_named
+from .evaluate import models_for
+from .experiment import load_experiment
+from .session import make_parts
+
+OPTIMIZERS = ("bootstrap", "mipro", "gepa")
+
+
+def optimize_row(
+    name: str,
+    row: str,
+    out: Path,
+    *,
+    optimizer: str = "bootstrap",
+    split: str = "dev",
+    data: str | None = None,
+    train: int = 50,
+    measure: str = "MRR",
+    budget: str = "light",
+    threads: int = 8,
+    lm: Mapping[str, Any] | None = None,
+    console: Console | None = None,
+) -> None:
+    """Compile one row of an experiment and write its program state as JSON.
+
+    Args:
+        name: experiment, bundled or a TOML file.
+        row: the row to compile; it must call a model.
+        out: where the state goes; a row uses it by ``set = { state = "FILE" }``.
+        optimizer: ``bootstrap`` (demonstrations), ``mipro`` (instructions and demonstrations) or ``gepa``
+            (instructions, from the feedback of each example).
+        split: facts to compile on; a test split is refused.
+        train: how many of its facts, at least 2; half are kept for validation by mipro and gepa.
+        measure: what is optimised (MRR, R@10, Acc).
+        budget: ``light``, ``medium`` or ``heavy``, for mipro and gepa.
+        threads: facts in flight.
+
+    Raises:
+        InputError: a test split, a row without a model, or whatever is wrong with experiment and data.
+    """
+    console = console or Console()
+    if optimizer not in OPTIMIZERS:
+        raise InputError(f"no optimizer {optimizer!r}; there are {', '.join(OPTIMIZERS)}")
+    if split in ("test", "fincl", "cases"):
+        raise InputError(f"nothing is tuned on the split {split!r}; choose dev or train", field="split")
+    if train < 2:
+        raise InputError(f"needs at least 2 facts, not {train}", field="train")
+    experiment = load_experiment(name).only([row])
+    spec = experiment.rows[0].spec
+    if not spec.needs_model or spec.needs_gold:
+        raise InputError(f"the row {row!r} calls no language model, or is an oracle: nothing to compile")
+    folder = DataFolder.find(data)
+    domain = domain_named(experiment.domain)
+    examples = folder.facts(domain, split)[:train]
+    if len(examples) < 2:
+        raise InputError(f"the split {split!r} has {len(examples)} facts; at least 2 are needed")
+    parts = make_parts(folder.taxonomy(domain), domain, experiment.retriever)
+    with models_for(experiment, lm, cache=True):
+        from .dspy_metrics import TaxonomyMetric, to_dspy
+
+        program = build(spec, parts)
+        metric = TaxonomyMetric(measure, parts.profiles)
+        compiled = _compile(program, to_dspy(examples), metric, optimizer, budget, threads)
+    write_text(out, json.dumps(compiled.dump_state(), ensure_ascii=False, indent=1) + "\n")
+    console.print(f"compiled {row} on {len(examples)} facts of {split}: {out}", markup=False, highlight=False)
+
+
+def _compile(
+    program: Any, examples: list[Any], metric: Any, optimizer: str, budget: str, threads: int
+) -> Any:
+    import dspy
+
+    if optimizer == "bootstrap":
+        teleprompter = dspy.BootstrapFewShot(metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0)
+        return teleprompter.compile(program, trainset=examples)
+    half = len(examples) // 2
+    trainset, valset = examples[:half], examples[half:]
+    if optimizer == "mipro":
+        mipro = dspy.MIPROv2(metric=_plain(metric), auto=budget, num_threads=threads)
+        return mipro.compile(program, trainset=trainset, valset=valset)
+    gepa = dspy.GEPA(metric=metric, auto=budget, num_threads=threads, reflection_lm=dspy.settings.lm)
+    return gepa.compile(program, trainset=trainset, valset=valset)
+
+
+def _plain(metric: Any) -> Any:
+    """MIPROv2 sums bare numbers."""
+
+    def score(example: Any, prediction: Any, trace: Any = None) -> Any:
+        value = metric(example, prediction, trace)
+        return value if isinstance(value, bool) else float(value.score)
+
+    return score
+
+
+def load_state(program: Any, path: Path) -> None:
+    """Load a compiled state into a program.
+
+    Raises:
+        InputError: the file is missing, not JSON, or was made for another program or signature.
+    """
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
+    except ValueError as e:
+        raise InputError(f"is not JSON: {e}", file=path) from e
+    try:
+        program.load_state(state)
+    except (ValueError, KeyError, TypeError, AttributeError) as e:
+        raise InputError(str(e), file=path) from e
