@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from .tokenize import tok_set
 from .types import UNRESOLVED, Concept, Hypothesis, Judgement
@@ -54,7 +54,18 @@ def half_overlap(value: str, text: str | frozenset[str]) -> bool:
     return bool(tokens) and 2 * len(tokens & held) >= len(tokens)
 
 
-class Dimension(BaseModel):
+class _Part(BaseModel):
+    """Base of schemas and dimensions: frozen; a changed copy keeps nothing that was derived before."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A validated copy with some fields changed."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate({**fields, **(update or {})})
+
+
+class Dimension(_Part):
     """One semantic axis.
 
     Args:
@@ -67,8 +78,6 @@ class Dimension(BaseModel):
         values: category to those values of ``field`` that mean it; where nothing is given, the
             field holds the categories' own names.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     match: Literal["vocabulary", "overlap"]
@@ -85,6 +94,15 @@ class Dimension(BaseModel):
         if self.values and self.field is None:
             raise ValueError(f"values: {self.name} declares no field that could have them")
         return self
+
+    @field_validator("categories")
+    @classmethod
+    def _phrases_can_occur(cls, found: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+        for category, phrases in found.items():
+            for phrase in phrases:
+                if not tok_set(phrase):
+                    raise ValueError(f"the phrase {phrase!r} of {category!r} has function words only")
+        return found
 
     @cached_property
     def _triggers(self) -> dict[str, list[tuple[str, frozenset[str]]]]:
@@ -138,14 +156,12 @@ class Features:
     tokens: frozenset[str]
 
 
-class DimensionSchema(BaseModel):
+class DimensionSchema(_Part):
     """The dimensions of one domain in canonical order.
 
     The paper's category profile is the tuple of a candidate's category sets on the vocabulary-matched
     dimensions. ``evidence`` and ``concept`` are the words that prompts use for a fact and a concept.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     dimensions: tuple[Dimension, ...] = Field(min_length=1)

@@ -1,0 +1,263 @@
+"""What tests of several folders share: scripted models, small inventories, the bundled data.
+
+Test modules cannot import from here (every file is imported by its path), so classes come as fixtures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import dspy
+import pytest
+from abduce.eval.data import DataFolder
+from abduce.eval.domains import FINANCE
+from abduce.retrievers.base import Ranking
+from abduce.retrievers.bm25 import BM25Retriever
+from abduce.retrievers.taxonomy import Taxonomy
+from abduce.signatures.dimensions import load_schema
+from abduce.signatures.types import Concept, Fact, SourceContext
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT / ".." / "shared" / "data"
+
+STAGES = {
+    "generator": "State one reading of the located value",
+    "verifier": "You check candidate",
+    "selector": "from a ranked list of candidates",
+    "varied": "Several samples of this description are drawn",
+    "describe": "describe what the located value means",
+    "decompose": "into four search queries",
+    "critique": "No search result is shown",
+    "feedback": "with the help of what it retrieved",
+    "revise": "You revise one dimension of a reading",
+}
+"""How the evidence-to-taxonomy predictors are told apart: by words of their instructions."""
+
+
+class Asked(SimpleNamespace):
+    """One request: ``stage``, ``prompt`` (all messages), ``user`` (the last one), ``config``, ``sample``."""
+
+    def field(self, name):
+        """The value of an input field as the prompt shows it."""
+        mark = rf"\[\[ ## {name} ## \]\]\n(.*?)(?=\n\n\[\[ ##|\n\nRespond|\Z)"
+        found = re.findall(mark, self.user, re.DOTALL)
+        return found[-1] if found else None
+
+
+class ScriptedLM(dspy.BaseLM):
+    """Answers by what it is asked, safely under threads, and keeps every request in ``asked``.
+
+    ``replies`` maps a stage to the answer as a dict, to a raw text (which need not parse), or to a
+    function of the :class:`Asked` request. ``asked[i].sample`` is the number of the sample, from 0, and
+    100 more where the request is a retry.
+    """
+
+    def __init__(self, **replies):
+        super().__init__("scripted", "chat", 0.0, 1000, cache=False)
+        self.replies = replies
+        self.asked = []
+        self._lock = threading.Lock()
+
+    def forward(self, prompt=None, messages=None, **kwargs):
+        text = "\n".join(m["content"] for m in messages)
+        words = " ".join(text.split())
+        stage = next(name for name, phrase in STAGES.items() if phrase in words)
+        rollout = kwargs.get("rollout_id")
+        request = Asked(
+            stage=stage,
+            prompt=text,
+            user=messages[-1]["content"],
+            config=kwargs,
+            sample=0 if rollout is None else rollout - 1,
+        )
+        with self._lock:
+            self.asked.append(request)
+        reply = self.replies[stage]
+        if callable(reply):
+            reply = reply(request)
+        if isinstance(reply, Exception):
+            raise reply
+        body = reply if isinstance(reply, str) else json.dumps(reply)
+        chat = "[[ ## answer ## ]]" in text
+        content = f"[[ ## answer ## ]]\n{body}\n\n[[ ## completed ## ]]" if chat else f'{{"answer": {body}}}'
+        choice = SimpleNamespace(message=SimpleNamespace(content=content), finish_reason="stop")
+        return SimpleNamespace(choices=[choice], usage={}, model="scripted")
+
+    def of(self, stage):
+        """The requests of one stage."""
+        return [a for a in self.asked if a.stage == stage]
+
+    def stages(self):
+        """How often each stage was asked."""
+        return {name: n for name in STAGES if (n := len(self.of(name)))}
+
+    def copy(self, **kwargs):
+        return self
+
+
+class TableRetriever:
+    """Answers a query by the first of its table's keys that the query contains, else by ``default``.
+
+    It keeps every (query, k, filter) in ``asked``. Rankings are lists of ids, best first.
+    """
+
+    def __init__(self, taxonomy, table=None, default=()):
+        self.taxonomy = taxonomy
+        self.table = dict(table or {})
+        self.default = list(default)
+        self.asked = []
+
+    def search(self, queries, k, where=None):
+        self.asked += list(zip(queries, [k] * len(queries), where or [None] * len(queries), strict=True))
+        found = [next((ids for key, ids in self.table.items() if key in q), self.default) for q in queries]
+        return [Ranking.of(ids[:k]) for ids in found]
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def hypothesis_reply(query="q", **values):
+    """A generator's answer over the US-GAAP dimensions; what is not given is UNRESOLVED."""
+    names = ("Family", "Role", "Event", "Qualifier", "Scope", "Temporal")
+    return {name: values.get(name, "UNRESOLVED") for name in names} | {"retrieval_query": query}
+
+
+def tiny_taxonomy():
+    """Twelve concepts of two datatypes, with category profiles that differ."""
+    rows = [
+        ("Cash", "Cash", "Amount of cash on hand.", "monetaryItemType"),
+        ("DebtCurrent", "Debt, Current", "Amount of debt due within one year.", "monetaryItemType"),
+        ("DebtNoncurrent", "Debt, Noncurrent", "Amount of debt due after one year.", "monetaryItemType"),
+        ("Goodwill", "Goodwill", "Amount of goodwill.", "monetaryItemType"),
+        ("InventoryNet", "Inventory, Net", "Amount after reserves of inventory.", "monetaryItemType"),
+        ("LeaseExpense", "Lease, Expense", "Amount of lease expense.", "monetaryItemType"),
+        ("Revenues", "Revenues", "Amount of revenue recognised.", "monetaryItemType"),
+        ("TaxExpense", "Income Tax Expense", "Amount of income tax expense.", "monetaryItemType"),
+        ("TaxDeferred", "Deferred Tax Asset", "Amount of deferred tax asset.", "monetaryItemType"),
+        ("DebtRate", "Debt, Interest Rate", "Rate of interest on debt.", "percentItemType"),
+        ("TaxRate", "Effective Tax Rate", "Rate of income tax.", "percentItemType"),
+        ("LeaseRate", "Lease, Discount Rate", "Rate that discounts lease payments.", "percentItemType"),
+    ]
+    return Taxonomy(
+        [Concept(id=i, label=label, definition=text, datatype=kind) for i, label, text, kind in rows], "tiny"
+    )
+
+
+@pytest.fixture
+def scripted():
+    """The class of scripted models."""
+    return ScriptedLM
+
+
+@pytest.fixture
+def using():
+    """``with using(lm):`` DSPy's settings for a scripted model; a reply is parsed by one adapter only."""
+    adapter = dspy.ChatAdapter(use_json_adapter_fallback=False)
+    return lambda lm: dspy.context(lm=lm, adapter=adapter)
+
+
+@pytest.fixture
+def table_retriever():
+    """The class of retrievers that answer by a table."""
+    return TableRetriever
+
+
+@pytest.fixture
+def reply():
+    """Makes a generator's answer."""
+    return hypothesis_reply
+
+
+@pytest.fixture(scope="session")
+def schema():
+    """The US-GAAP dimensions."""
+    return load_schema("us-gaap")
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """A taxonomy of twelve concepts."""
+    return tiny_taxonomy()
+
+
+@pytest.fixture(scope="session")
+def tiny_index(tiny):
+    return BM25Retriever(tiny)
+
+
+@pytest.fixture(scope="session")
+def bundled():
+    """The data folder inside the package, whatever ``ABDUCE_DATA`` says."""
+    folder = DataFolder.find()
+    return folder if folder.bundled else DataFolder(Path(str(_bundled_root())), bundled=True)
+
+
+def _bundled_root():
+    from importlib import resources
+
+    return resources.files("abduce.eval") / "bundled"
+
+
+@pytest.fixture(scope="session")
+def us_gaap(bundled):
+    """The whole US-GAAP inventory (17,388 concepts)."""
+    return bundled.taxonomy(FINANCE)
+
+
+@pytest.fixture(scope="session")
+def us_gaap_index(us_gaap):
+    return BM25Retriever(us_gaap)
+
+
+@pytest.fixture(scope="session")
+def dev_facts(bundled):
+    """The bundled facts as examples."""
+    return bundled.facts(FINANCE, "dev")
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """The project's full data folder beside the repository; a test that asks for it is skipped without it."""
+    if not SHARED.is_dir():
+        pytest.skip("needs ../shared/data")
+    return SHARED.resolve()
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture
+def table_fact():
+    """A cell of a small balance sheet."""
+    table = "<table><tr><td></td><td>2024</td></tr><tr><td>Debt | Long-term</td><td>1,204</td></tr></table>"
+    return Fact(
+        fact_id="t1",
+        value="1,204",
+        datatype="monetaryItemType",
+        row_header="Debt | Long-term",
+        column_header="2024",
+        context=SourceContext(context_id="c1", text=table, modality="table"),
+    )
+
+
+@pytest.fixture
+def text_fact():
+    """A mention in a sentence."""
+    text = "At year end the company owed $75 million under its term loan."
+    start = text.index("75")
+    return Fact(
+        fact_id="x1",
+        value="75",
+        modality="text",
+        datatype="monetaryItemType",
+        mention_start=start,
+        mention_end=start + 2,
+        context=SourceContext(context_id="c2", text=text),
+    )
