@@ -18,7 +18,7 @@ def verdict(id_, letters, **probabilities):
 
 class TestWindow:
     def test_the_best_of_each_profile_then_the_rest_by_rank(self):
-        profile = dict(a=1, b=1, c=2, d=1, e=3, f=2)
+        profile = {"a": 1, "b": 1, "c": 2, "d": 1, "e": 3, "f": 2}
         assert profile_window(list("abcdef"), profile.get, Kv=5) == ["a", "c", "e", "b", "d"]
 
     def test_it_stops_at_Kv_profiles(self):
