@@ -37,9 +37,8 @@ class Describer(dspy.Module):
         make = varied_signature if varied else describe_signature
         self.describe = dspy.Predict(make(schema, prompts))
 
-    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis]:
-        thunks = [partial(self.sample, fact, j, J, temperature, trace) for j in range(J)]
-        return [h for h in fan_out(thunks) if h is not None]
+    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
+        return fan_out([partial(self.sample, fact, j, J, temperature, trace) for j in range(J)])
 
     def sample(self, fact: Fact, j: int, J: int, temperature: float, trace: Trace) -> Hypothesis | None:
         """Description ``j`` of ``J``, or None where its replies did not parse."""

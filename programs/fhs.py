@@ -14,7 +14,7 @@ from ..signatures.types import Fact, Hypothesis
 from .base import Program, rank_by_support, verify_pool
 from .config import FHSConfig
 from .fusion import final_ranking
-from .generate import Generator, LMGenerator
+from .generate import Generator, LMGenerator, kept_samples
 from .profiles import Profiles
 from .render import render
 from .serialize import Serializer
@@ -87,7 +87,7 @@ class FHS(Program):
             drawn = self.generator(
                 fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
             )
-        kept = [h for j, h in enumerate(drawn) if not self.config.keep or j in self.config.keep]
+        kept = kept_samples(drawn, self.config.keep)
         trace.hypotheses += kept
         unnormalised = [self.schema.unnormalised(h) for h in kept]
         if any(unnormalised):

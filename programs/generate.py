@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -17,9 +18,16 @@ from .trace import Trace
 
 
 class Generator(Protocol):
-    """What FHS asks of a generator: up to J hypotheses, fewer where samples were dropped."""
+    """What FHS asks of a generator: J hypotheses in the order of the samples, None for a dropped one."""
 
-    def __call__(self, *, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis]: ...
+    def __call__(
+        self, *, fact: Fact, J: int, temperature: float, trace: Trace
+    ) -> Sequence[Hypothesis | None]: ...
+
+
+def kept_samples(drawn: Sequence[Hypothesis | None], keep: Sequence[int] = ()) -> list[Hypothesis]:
+    """The samples that are used: those with the indices ``keep`` (empty: all), without the dropped ones."""
+    return [h for j, h in enumerate(drawn) if h is not None and (not keep or j in keep)]
 
 
 class LMGenerator(dspy.Module):
@@ -47,9 +55,8 @@ class LMGenerator(dspy.Module):
         self.variation: Variation = variation
         self.generate = dspy.Predict(generator_signature(schema, prompts, variation))
 
-    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis]:
-        thunks = [partial(self.sample, fact, j, J, temperature, trace) for j in range(J)]
-        return [h for h in fan_out(thunks) if h is not None]
+    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
+        return fan_out([partial(self.sample, fact, j, J, temperature, trace) for j in range(J)])
 
     def sample(self, fact: Fact, j: int, J: int, temperature: float, trace: Trace) -> Hypothesis | None:
         """Hypothesis ``j`` of ``J``, or None where its replies did not parse."""

@@ -15,7 +15,7 @@ from .base import Program
 from .config import SampleConfig
 from .describe import Describer
 from .fusion import final_ranking
-from .generate import Generator
+from .generate import Generator, kept_samples
 from .render import render
 from .serialize import Serializer
 
@@ -55,7 +55,7 @@ class Parallel(Program):
             drawn = self.describer(
                 fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
             )
-        trace.hypotheses += [h for j, h in enumerate(drawn) if not self.config.keep or j in self.config.keep]
+        trace.hypotheses += kept_samples(drawn, self.config.keep)
         identifier = self.serializer.identify(fact)
         queries = render(fact, identifier, trace.hypotheses, self.schema, ("definition",))
         self.search(fact, queries or [self.fall_back(fact, trace)], trace)
