@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -165,17 +166,30 @@ def recompute(trace: Trace, config: FHSConfig | None = None) -> Ranking:
 
     With the trace's own settings it equals ``trace.final`` to the last digit; with others (beta,
     kappa, fusion, the abstention rule) it is what that configuration would have ranked on the same
-    retrievals and verdicts.
+    retrievals and verdicts. Of a method that uses each hypothesis by itself it is the ranking of the
+    hypothesis that was kept (the first, where all were).
     """
     if config is None:
         known = {k: v for k, v in trace.settings.items() if k in FHSConfig.model_fields}
         config = FHSConfig.model_validate({"beta": 0.0} | known)
+    if trace.pool is None and "J" not in trace.settings:  # one retrieval, nothing to fuse
+        (ranking,) = trace.rankings
+        return ranking
     if trace.pool is None:
-        if len(trace.rankings) != 1:
-            raise ValueError("nothing was fused and there is not exactly one ranking")
-        return trace.rankings[0]
+        trace = _alone(trace, trace.notes.get("chosen_hypothesis", 0))
     pool = fuse_trace(trace, config).cut(config.K)
     rounds = max((j.round for j in trace.judged), default=0)
     verdicts = [j.verdicts for j in trace.judged if j.round == rounds]
     support = mean_support(pool.ids, verdicts, config.abstain) if config.beta else {}
     return final_ranking(pool, support, config.beta)
+
+
+def _alone(trace: Trace, hypothesis: int) -> Trace:
+    """The part of a trace that belongs to one hypothesis, of a method that uses each by itself."""
+    kept = [q.hypothesis in (hypothesis, None) for q in trace.queries]
+    return Trace(
+        queries=list(compress(trace.queries, kept)),
+        rankings=list(compress(trace.rankings, kept)),
+        judged=[j for j in trace.judged if j.hypothesis == hypothesis],
+        settings=trace.settings,
+    )

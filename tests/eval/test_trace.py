@@ -75,9 +75,7 @@ def test_a_trace_goes_to_JSON_and_back(name, modality, run, table_fact, text_fac
     same(back.final, trace.final)
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in PRESETS if spec_named(n).program not in ("each-alone", "oracle", "verifier-picks")]
-)
+@pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("modality", ["table", "text"])
 def test_the_ranking_is_recomputed_to_the_last_digit(name, modality, run, table_fact, text_fact):
     prediction = run(name, table_fact if modality == "table" else text_fact)
@@ -111,6 +109,14 @@ def test_the_schema_s_keys_are_those_of_its_page(run, table_fact):
     record = to_json(run("FHS", table_fact).trace)
     assert documented <= record.keys()
     assert record.keys() - documented <= {"version", "seconds", "notes"}
+
+
+@pytest.mark.parametrize("name", ["FHS", "- ensemble", "parallel sampling", "decomposed", "FHS-Seq"])
+def test_a_direct_fall_back_is_recomputed_too(name, run, table_fact, model):
+    model.replies |= dict.fromkeys(("generator", "describe", "decompose"), "?")
+    trace = run(name, table_fact).trace
+    assert trace.counters["direct_fallback"] == 1
+    assert recompute(from_json(to_json(trace))).scores.tolist() == trace.final.scores.tolist()
 
 
 def test_a_dropped_verification_survives(run, table_fact, model):
