@@ -103,7 +103,11 @@ def _fields(concepts: Sequence[Concept]) -> list[Dimension]:
     found = []
     for field, counts in values.items():
         named = all(len(v) <= NAME_LENGTH and not set(v) & set("/:[]") for v in counts)  # no paths or sources
-        if named and 2 <= len(counts) <= FIELD_VALUES and sum(counts.values()) >= FIELD_COVERAGE * len(concepts):
+        if (
+            named
+            and 2 <= len(counts) <= FIELD_VALUES
+            and sum(counts.values()) >= FIELD_COVERAGE * len(concepts)
+        ):
             phrases = {v: (v.replace("_", " "),) for v in sorted(counts) if tok_set(v)}
             if len(phrases) < 2:
                 continue

@@ -38,6 +38,7 @@ TABLE = {
     "program-driven score": ((2, 4), (2, 2), (2, 2)),
     "FHS-rules": ((0, 2), (0, 1), (0, 2)),
     "FHS-rules - verifier": ((0, 2), (0, 1), (0, 2)),
+    "FHS-phrases": ((0, 1), (0, 1), (0, 1)),  # one more where text stands above the table
     "FHS + locus": ((4, 5), (4, 3), (4, 3)),
     "FHS graded verdicts": ((4, 4), (4, 2), (4, 2)),
 }
