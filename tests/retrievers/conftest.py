@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from abduce.retrievers.corpus import Corpus, Passage
+from abduce.retrievers.encoders import Text, Vectors
 from abduce.retrievers.taxonomy import Taxonomy
+from abduce.retrievers.tokenize import tok
 from abduce.signatures.types import Concept
 
 DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
@@ -41,6 +47,28 @@ def made_taxonomy(n: int = 400, seed: int = 0) -> Taxonomy:
 def us_gaap() -> Taxonomy | None:
     path = DATA / "finance" / "concepts.jsonl.gz"
     return Taxonomy.load(path) if path.exists() else None
+
+
+class WordVectors:
+    """The normalised sum of a fixed random vector a word: a real encoder's behaviour without a model."""
+
+    name = "word-vectors"
+    pairs = False
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.encode_documents(texts)
+
+    def encode_documents(self, texts: Sequence[Text], progress: bool = False) -> Vectors:
+        rows = [self._one(" ".join(t) if isinstance(t, tuple) else t) for t in texts]
+        return np.array(rows, dtype=np.float32).reshape(len(rows), 16)
+
+    @staticmethod
+    def _one(text: str) -> Any:
+        total = np.zeros(16)
+        for word in tok(text):
+            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "little")
+            total += np.random.default_rng(seed).normal(size=16)
+        return total / max(float(np.linalg.norm(total)), 1e-9)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,211 @@
+"""Retrievers by name: what ``[retriever]`` of an experiment file builds.
+
+``build("bm25", taxonomy, w_cov=0.0)``; with ``index = "folder"`` an index folder is opened instead of
+built. ``"package.module:Class"`` names a class of anybody's, which is called with the collection and the
+settings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .base import Retriever
+from .collection import Collection
+from .errors import InputError
+
+Builder = Callable[..., Retriever]
+
+
+def build(kind: str, collection: Collection[Any] | None, **settings: Any) -> Retriever:
+    """The retriever of a name.
+
+    Args:
+        kind: a key of :data:`BUILDERS`, or ``package.module:Class``.
+        collection: what is searched; None where ``index`` names a folder that holds it.
+        settings: the retriever's own.
+
+    Raises:
+        InputError: an unknown name or setting (the message lists the known ones), or a bad value.
+        MissingExtra: an optional dependency is not installed.
+    """
+    builder = _outside(kind) if ":" in kind else BUILDERS.get(kind)
+    if builder is None:
+        known = ", ".join(BUILDERS)
+        raise InputError(f"no retriever {kind!r}; there are {known}, or package.module:Class", field="retriever.kind")
+    accepted = inspect.signature(builder).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
+        names = list(accepted)[1:]
+        for name in settings:
+            if name not in names:
+                raise InputError(f"no such setting; {kind} has {', '.join(names)}", field=f"retriever.{name}")
+    try:
+        return builder(collection, **settings)
+    except InputError:
+        raise
+    except (TypeError, ValueError) as e:
+        raise InputError(f"{kind}: {e}", field="retriever") from e
+
+
+def _outside(kind: str) -> Builder:
+    module, _, name = kind.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as e:
+        raise InputError(f"{module!r} cannot be imported ({e})", field="retriever.kind") from e
+    if not callable(found):
+        raise InputError(f"{module!r} has no class {name!r}", field="retriever.kind")
+    return found  # type: ignore[no-any-return]
+
+
+def _bm25(
+    collection: Collection[Any] | None,
+    k1: float | None = None,
+    b: float | None = None,
+    w_cov: float | None = None,
+    tokenizer: str | None = None,
+    threads: int | None = None,
+    index: str | Path | None = None,
+) -> Retriever:
+    from .bm25 import BM25Retriever
+
+    given = {"k1": k1, "b": b, "w_cov": w_cov, "tokenizer": tokenizer, "threads": threads}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if index is None:
+        return BM25Retriever(_needed(collection), **chosen)
+    for fixed in ("k1", "b"):
+        if fixed in chosen:
+            raise InputError("is fixed when an index is built", field=f"retriever.{fixed}")
+    opened = BM25Retriever.open(index, **chosen)
+    _same(opened.collection, collection, index)
+    return opened
+
+
+def _dense(
+    collection: Collection[Any] | None,
+    index: str | Path | None = None,
+    preset: str | None = None,
+    **settings: Any,
+) -> Retriever:
+    from .dense import DenseRetriever
+    from .vectors import VectorIndex
+
+    encoder, rest = _encoder(preset, settings)
+    own = _parameters(DenseRetriever) - {"encoder", "vectors", "tokenizer", "engine_settings"}
+    _only(rest, own | _parameters(VectorIndex), "dense", encoder_too=True)
+    if index is None:
+        return DenseRetriever(_needed(collection), encoder, **rest)
+    opened = DenseRetriever.open(index, encoder, **rest)
+    _same(opened.collection, collection, index)
+    return opened
+
+
+def _hybrid(
+    collection: Collection[Any] | None,
+    parts: list[Mapping[str, Any]],
+    method: str = "rrf",
+    weights: list[float] | None = None,
+    kappa: float = 60.0,
+    depth: int = 200,
+) -> Retriever:
+    from .hybrid import HybridRetriever
+
+    return HybridRetriever([_part(collection, p, "parts") for p in parts], method, weights, kappa, depth)  # type: ignore[arg-type]
+
+
+def _rerank(
+    collection: Collection[Any] | None,
+    first: Mapping[str, Any],
+    model: str | Path | None = None,
+    batch: int = 16,
+    tokens: int = 512,
+    device: str | None = None,
+    depth: int = 150,
+) -> Retriever:
+    from .rerank import DEFAULT_MODEL, CrossEncoderScorer, RerankRetriever
+
+    stage = _part(collection, first, "first")
+    searched = collection or getattr(stage, "collection", None)
+    return RerankRetriever(
+        stage, _needed(searched), CrossEncoderScorer(model or DEFAULT_MODEL, batch, tokens, device), depth
+    )
+
+
+def _milvus(
+    collection: Collection[Any] | None, preset: str | None = None, progress: bool = False, **settings: Any
+) -> Retriever:
+    from .milvus import MilvusRetriever
+
+    encoded = settings.get("field", "dense") == "dense"
+    encoder, rest = _encoder(preset, settings) if encoded else (None, settings)
+    _only(rest, _parameters(MilvusRetriever) - {"encoder", "client"}, "milvus", encoder_too=encoded)
+    retriever = MilvusRetriever(_needed(collection), encoder=encoder, **rest)
+    retriever.insert(progress=progress)
+    return retriever
+
+
+BUILDERS: dict[str, Builder] = {
+    "bm25": _bm25,
+    "dense": _dense,
+    "hybrid": _hybrid,
+    "rerank": _rerank,
+    "milvus": _milvus,
+}
+"""Every retriever of abduce by its name in experiment files."""
+
+
+def open_retriever(folder: str | Path, **settings: Any) -> Retriever:
+    """The retriever of an index folder, by the kind that its manifest names.
+
+    Raises:
+        InputError: the folder is not a sound index.
+    """
+    from .store import read_manifest
+
+    return build(read_manifest(folder)["kind"], None, index=folder, **settings)
+
+
+def _encoder(preset: str | None, settings: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The encoder that some settings describe, and the settings that are not its own."""
+    from .encoders import SentenceEncoder
+
+    names = _parameters(SentenceEncoder)
+    its = {name: value for name, value in settings.items() if name in names}
+    encoder = SentenceEncoder.preset(preset, **its) if preset else SentenceEncoder(**its)
+    return encoder, {name: value for name, value in settings.items() if name not in names}
+
+
+def _parameters(function: Callable[..., Any]) -> set[str]:
+    return set(inspect.signature(function).parameters) - {"collection", "vectors"}
+
+
+def _only(settings: Mapping[str, Any], known: set[str], kind: str, encoder_too: bool) -> None:
+    for name in settings:
+        if name not in known:
+            more = ", preset and the encoder's own" if encoder_too else ""
+            raise InputError(f"no such setting; {kind} has {', '.join(sorted(known))}{more}", field=f"retriever.{name}")
+
+
+def _part(collection: Collection[Any] | None, settings: Mapping[str, Any], field: str) -> Retriever:
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("kind"), str):
+        raise InputError('must be a table with a kind, such as {kind = "bm25"}', field=f"retriever.{field}")
+    return build(settings["kind"], collection, **{k: v for k, v in settings.items() if k != "kind"})
+
+
+def _needed(collection: Collection[Any] | None) -> Collection[Any]:
+    if collection is None:
+        raise InputError("a taxonomy or corpus is needed, or an index folder", field="retriever.index")
+    return collection
+
+
+def _same(opened: Collection[Any], given: Collection[Any] | None, folder: str | Path) -> None:
+    """Refuse an index of another collection than the one that was given beside it."""
+    if given is None or given is opened:
+        return
+    from .store import corpus_hash
+
+    if len(opened) != len(given) or corpus_hash(opened.columns()) != corpus_hash(given.columns()):
+        raise InputError(f"was built from another {given.kind} than {given.name!r}", file=folder)
