@@ -10,7 +10,9 @@ import typer
 from .. import __version__
 from ..retrievers.errors import InputError
 from .commands.eval import evaluate
+from .commands.lm import lm
 from .commands.report import report
+from .commands.serve import serve
 from .commands.tag import tag
 
 app = typer.Typer(
@@ -41,6 +43,8 @@ def _options(
 app.command("eval")(evaluate)
 app.command("tag")(tag)
 app.command("report")(report)
+app.add_typer(lm, name="lm")
+app.command("serve")(serve)
 
 
 def main() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from ..retrievers.errors import InputError
 from .data import DataFolder, domain_named, file_fingerprint
-from .experiment import Experiment, load_experiment, resolved_toml
+from .experiment import load_experiment, resolved_toml
 from .progress import progress_bars
 from .results import Run
 from .runner import run
@@ -29,9 +29,12 @@ def run_experiment(
     skip_bad: bool = False,
     retry_failed: bool = False,
     intervals: bool = False,
+    cache: bool = True,
     console: Console | None = None,
 ) -> Run:
     """Run an experiment by name or path, print its table and return the run.
+
+    ``cache`` False asks the model every time: no reply is read from or written to the cache.
 
     Raises:
         InputError: whatever is wrong with the experiment, the data or the run folder.
@@ -61,18 +64,21 @@ def run_experiment(
             field="gold",
         )
     parts = make_parts(taxonomy, domain, experiment.retriever)
-    model = _model(experiment)
     printed = file_fingerprint(folder.file(domain.name, domain.inventory))
-    made = make_rows(experiment, parts, printed, model, out)
+    needing = next((f"the row {row.name!r}" for row in experiment.rows if row.spec.needs_model), None)
     from .codec import TaxonomyCodec
+    from .lm.use import meter_line, models_for
 
-    with progress_bars(notes) as on_progress:
+    with models_for(experiment.lm, needing, cache=cache) as models, progress_bars(notes) as on_progress:
+        if models is not None:
+            experiment = replace(experiment, lm=models.resolved())
+        made = make_rows(experiment, parts, printed, models.identity() if models else None, out)
         result = run(
             made,
             examples,
             codec=TaxonomyCodec(),
             out=out,
-            concurrency=concurrency if model is not None else 1,
+            concurrency=concurrency if models is not None else 1,
             retry_failed=retry_failed,
             experiment=experiment.name,
             data=said,
@@ -84,19 +90,11 @@ def run_experiment(
         )
     console.print(result.table(intervals=intervals).rich())
     _report_counts(result, console)
+    if models is not None:
+        console.print(meter_line(models.meter), markup=False, highlight=False)
     if out is not None:
         console.print(f"Results, traces and summary: {out}", markup=False, highlight=False)
     return result
-
-
-def _model(experiment: Experiment) -> Any:
-    """The identity of the language model that the experiment's rows call, or None where none does."""
-    needing = [row.name for row in experiment.rows if row.spec.needs_model]
-    if not needing:
-        return None
-    raise InputError(
-        f"the row {needing[0]!r} calls a language model and the experiment has none: give it an [lm] table"
-    )
 
 
 def _report_counts(result: Run, console: Console) -> None:

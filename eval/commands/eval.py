@@ -26,6 +26,9 @@ def evaluate(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Do facts again that failed in an earlier session.")
     ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")
+    ] = False,
     intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
 ) -> None:
     """Run an experiment over a split and print its table.
@@ -51,4 +54,5 @@ def evaluate(
         skip_bad=skip_bad,
         retry_failed=retry_failed,
         intervals=intervals,
+        cache=not no_cache,
     )
