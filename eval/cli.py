@@ -11,8 +11,10 @@ from .. import __version__
 from ..retrievers.errors import InputError
 from .commands.data import app as data
 from .commands.eval import evaluate
+from .commands.lm import lm
 from .commands.optimize import optimize
 from .commands.report import report
+from .commands.serve import serve
 from .commands.tag import tag
 
 app = typer.Typer(
@@ -45,6 +47,8 @@ app.command("tag")(tag)
 app.command("report")(report)
 app.command("optimize")(optimize)
 app.add_typer(data, name="data")
+app.add_typer(lm, name="lm")
+app.command("serve")(serve)
 
 
 def main() -> None:

@@ -33,6 +33,8 @@ class TaxonomyCodec:
             "datatype_fallback": counters["datatype_fallback"],
             "prompt_tokens": sum(c.prompt_tokens for c in trace.calls),
             "completion_tokens": sum(c.completion_tokens for c in trace.calls),
+            "cached_tokens": sum(c.cached_tokens for c in trace.calls),
+            "retries": sum(c.retries + c.retry for c in trace.calls),
         }
         encoded = {
             "ranking": {

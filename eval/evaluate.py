@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -18,16 +17,14 @@ from .analyses import label_length
 from .breakdown import failure_table
 from .codec import TaxonomyCodec
 from .data import DataFolder, domain_named, file_fingerprint
-from .experiment import Experiment, load_experiment, resolved_toml
+from .experiment import load_experiment, resolved_toml
+from .lm.use import meter_line, models_for
 from .progress import progress_bars
 from .results import Run
 from .rows import Example
 from .runner import run
 from .session import make_parts, make_rows
 from .subset import subset
-
-if TYPE_CHECKING:
-    from .lm.models import Models
 
 
 def run_experiment(
@@ -47,6 +44,8 @@ def run_experiment(
     console: Console | None = None,
 ) -> Run:
     """Run an experiment by name or path, print its table and return the run.
+
+    ``cache`` False asks the model every time: no reply is read from or written to the cache.
 
     Raises:
         InputError: whatever is wrong with the experiment, the data or the run folder.
@@ -78,19 +77,22 @@ def run_experiment(
     examples = [with_label_length(e, taxonomy) for e in examples]
     parts = make_parts(taxonomy, domain, experiment.retriever)
     printed = file_fingerprint(folder.file(domain.name, domain.inventory))
-    with models_for(experiment, lm, cache) as models, progress_bars(notes) as on_progress:
-        resolved = None if models is None else models.resolved()
+    needing = next((f"the row {row.name!r}" for row in experiment.rows if row.spec.needs_model), None)
+    table = experiment.lm if lm is None else lm
+    with models_for(table, needing, cache=cache) as models, progress_bars(notes) as on_progress:
+        if models is not None:
+            experiment = replace(experiment, lm=models.resolved())
         result = run(
-            make_rows(experiment, parts, printed, without_addresses(resolved), out),
+            make_rows(experiment, parts, printed, None if models is None else models.identity(), out),
             examples,
             codec=TaxonomyCodec(),
             out=out,
-            concurrency=1 if models is None else concurrency,
+            concurrency=concurrency if models is not None else 1,
             retry_failed=retry_failed,
             experiment=experiment.name,
             data=said,
             fingerprint=printed,
-            resolved=resolved_toml(experiment, said, len(examples), resolved),
+            resolved=resolved_toml(experiment, said, len(examples)),
             baseline=experiment.baseline,
             on_progress=on_progress,
             on_note=lambda line: notes.print(line, markup=False, highlight=False),
@@ -101,6 +103,8 @@ def run_experiment(
         if 0 < len(part.examples) < len(examples):
             console.print(part.table(intervals=intervals).rich())
     _report_counts(result, console)
+    if models is not None:
+        console.print(meter_line(models.meter), markup=False, highlight=False)
     if out is not None:
         console.print(f"Results, traces and summary: {out}", markup=False, highlight=False)
     return result
@@ -110,38 +114,6 @@ def with_label_length(example: Example, taxonomy: Taxonomy) -> Example:
     """The example with the length of its gold label among its groups, for breakdowns."""
     tokens = len(tok_set(taxonomy[example.gold].label))
     return replace(example, groups={**example.groups, "gold label length": label_length(tokens)})
-
-
-def without_addresses(resolved: Any) -> Any:
-    """A resolved ``[lm]`` table without servers' addresses: where a model runs decides no result."""
-    if isinstance(resolved, Mapping):
-        return {k: without_addresses(v) for k, v in resolved.items() if k not in ("base_url", "serve")}
-    return resolved
-
-
-@contextmanager
-def models_for(experiment: Experiment, lm: Mapping[str, Any] | None, cache: bool) -> Iterator[Models | None]:
-    """The language models that the experiment's rows call, active inside the block; None where none does.
-
-    ``lm`` stands in for the experiment's ``[lm]`` table.
-
-    Raises:
-        InputError: a row needs a model and there is none, or the table is wrong.
-    """
-    needing = [row.name for row in experiment.rows if row.spec.needs_model]
-    if not needing:
-        yield None
-        return
-    from .lm import load
-
-    with load(lm if lm is not None else experiment.lm, cache=cache) as models:
-        if models.default is None and not models.stages:
-            raise InputError(
-                f"the row {needing[0]!r} calls a language model and the experiment has none: give it an [lm] "
-                "table (kind vllm, openai or llama-cpp), or leave such rows out with --row"
-            )
-        with models.context():
-            yield models
 
 
 def _report_counts(result: Run, console: Console) -> None:

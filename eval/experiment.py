@@ -181,12 +181,10 @@ def _resolve(row: RowTable, earlier: Mapping[str, ResolvedRow], defaults: Mappin
     return ResolvedRow(row.name, spec.changed(direct | row.set), row.reference)
 
 
-def resolved_toml(
-    experiment: Experiment, data: str, examples: int, lm: Mapping[str, Any] | None = None
-) -> str:
+def resolved_toml(experiment: Experiment, data: str, examples: int) -> str:
     """The experiment with every setting spelled out; running this file runs the same rows.
 
-    ``data`` and the number of examples are written as comments; ``lm`` is the resolved ``[lm]`` table.
+    ``data`` and the number of examples are written as comments.
     """
     import tomli_w
 
@@ -200,8 +198,8 @@ def resolved_toml(
     }
     if experiment.baseline:
         table["baseline"] = experiment.baseline
-    if lm or experiment.lm:
-        table["lm"] = dict(lm or experiment.lm)
+    if experiment.lm:
+        table["lm"] = dict(experiment.lm)
     rows = []
     for row in experiment.rows:
         spec = row.spec.model_dump(mode="json")

@@ -13,8 +13,8 @@ from ..programs.presets import build
 from ..retrievers.errors import InputError
 from .atomic import write_text
 from .data import DataFolder, domain_named
-from .evaluate import models_for
 from .experiment import load_experiment
+from .lm.use import models_for
 from .session import make_parts
 
 OPTIMIZERS = ("bootstrap", "mipro", "gepa")
@@ -69,7 +69,7 @@ def optimize_row(
     if len(examples) < 2:
         raise InputError(f"the split {split!r} has {len(examples)} facts; at least 2 are needed")
     parts = make_parts(folder.taxonomy(domain), domain, experiment.retriever)
-    with models_for(experiment, lm, cache=True):
+    with models_for(experiment.lm if lm is None else lm, f"the row {row!r}"):
         from .dspy_metrics import TaxonomyMetric, to_dspy
 
         program = build(spec, parts)

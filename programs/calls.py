@@ -66,11 +66,11 @@ def fan_out(thunks: Sequence[Callable[[], T]]) -> list[T]:
 
 
 class NoModel(InputError):
-    """A program needs a language model and the caller has none."""
+    """A program (``who``) needs a language model and the caller has none."""
 
-    def __init__(self, stage: str) -> None:
+    def __init__(self, who: str) -> None:
         super().__init__(
-            f"the {stage} needs a language model and none is set: give the experiment an [lm] table (kind "
+            f"{who} needs a language model and none is set: give the experiment an [lm] table (kind "
             "vllm, openai or llama-cpp; 'abduce lm check' tries one out), call dspy.configure(lm=...), or "
             "use a program that needs no model"
         )
@@ -88,7 +88,7 @@ def model_for(predictor: dspy.Predict, stage: str) -> Any:
     lm = getattr(predictor, "lm", None) or (dspy.settings.get("stage_lms") or {}).get(stage)
     lm = lm or dspy.settings.lm
     if lm is None:
-        raise NoModel(stage)
+        raise NoModel(f"the {stage}")
     return lm
 
 

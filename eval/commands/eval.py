@@ -26,13 +26,13 @@ def evaluate(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Do facts again that failed in an earlier session.")
     ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")
+    ] = False,
     intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
     lm: Annotated[
         Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
     ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither read nor keep model replies in the cache.")
-    ] = False,
 ) -> None:
     """Run an experiment over a split and print its table.
 

@@ -101,6 +101,20 @@ class Models:
         """The ``[lm]`` table in full, for ``resolved.toml``; it never holds a key."""
         return self.profiles.resolved()
 
+    def identity(self) -> dict[str, Any]:
+        """What replies depend on, by stage: the model, how it is asked and decoded; not where it runs."""
+        return {
+            name: {
+                "model": stage.profile.served_model,
+                "thinking": stage.profile.thinks,
+                "schema": stage.profile.schema_mode,
+                "extra": dict(stage.profile.extra),
+                "decoding": stage.decoding.model_dump(),
+                "stated": sorted(stage.stated),
+            }
+            for name, stage in {"": self.profiles.default, **self.profiles.stages}.items()
+        }
+
     def close(self) -> None:
         """Close connections, end waiting retries, stop servers that were started."""
         self._closing.close()
