@@ -61,7 +61,7 @@ class AnswerGenerator(dspy.Module):
         if self.expose_hypothesis:
             inputs["working_hypothesis"] = hypothesis or "(none)"
         with trace.timed("answer"):
-            reply = ask_for_option(self.answer, trace, "answer", choices, **inputs)
+            reply = ask_for_option(self.answer, trace, "answerer", choices, **inputs)
         if reply is None:
             return "", ""
         key = choices.key(reply.answer_choice)
