@@ -18,7 +18,7 @@ from ..retrievers.errors import InputError
 from ..signatures.types import Question
 from .corpora import load_corpus
 from .data import DataFolder
-from .lm_options import lm_table
+from .lm_options import chosen_lm
 from .questions import gold_key, option_problem
 
 LETTERS = "ABCDEFGHIJ"
@@ -51,7 +51,7 @@ def ask_question(
     """
     question = Question(question_id="question", text=_not_empty(text), options=read_list(options, each))
     gold_of = _gold(question, gold)
-    table = None if no_answer else lm_table(lm, url, model)
+    table = None if no_answer else chosen_lm(lm, url, model)
     spec = _spec(program, question, no_answer)
     if spec.needs_model and table is None:
         raise InputError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from ..retrievers.errors import InputError
 ENVIRONMENT = "ABDUCE_LM"
 
 
-def lm_table(
+def chosen_lm(
     file: Path | None = None, url: str | None = None, model: str | None = None
 ) -> dict[str, Any] | None:
     """The table of a TOML file (``--lm``, else ``$ABDUCE_LM``), or of ``--url`` and ``--model``; None where
@@ -29,13 +28,6 @@ def lm_table(
     named = file or (Path(os.environ[ENVIRONMENT]) if os.environ.get(ENVIRONMENT) else None)
     if named is None:
         return None
-    if not named.is_file():
-        raise InputError("no such file", file=named)
-    try:
-        content = tomllib.loads(named.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise InputError(f"is not TOML: {e}", file=named) from e
-    found = content.get("lm")
-    if not isinstance(found, dict):
-        raise InputError("has no [lm] table", file=named)
-    return found
+    from .experiment import lm_table as read
+
+    return read(named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ def run_qa(
     retry_failed: bool = False,
     intervals: bool = False,
     lm: Mapping[str, Any] | None = None,
+    cache: bool = True,
+    retriever: str | None = None,
     console: Console | None = None,
 ) -> Run:
     """Run a RAG experiment, print its tables and return the run.
@@ -51,6 +54,8 @@ def run_qa(
         retry_failed: do questions again that failed in an earlier session.
         intervals: show 95% intervals.
         lm: an ``[lm]`` table in place of the experiment's models.
+        cache: read and keep model replies in the cache.
+        retriever: a kind of retriever in place of the experiment's ``[retriever]``.
         console: where tables go.
 
     Raises:
@@ -66,6 +71,10 @@ def run_qa(
 
     if rows:
         experiment = experiment.only(rows)
+    if lm is not None:
+        experiment = replace(experiment, models={"": dict(lm)})
+    if retriever is not None:
+        experiment = replace(experiment, retriever={"kind": retriever})
     folder = DataFolder.find(data)
     questions = limited(named_questions(folder, [split] if split else experiment.questions), limit)
     said = f"{', '.join(dict.fromkeys(q.dataset for q in questions))}, {len(questions):,} questions"
@@ -77,15 +86,16 @@ def run_qa(
         if experiment.corpus in CORPORA
         else fingerprint([[p.id, p.title, p.content] for p in corpus])
     )
-    tables = {"": lm} if lm is not None else experiment.models
-    if lm is not None:
-        experiment = with_model(experiment, lm)
     with ExitStack() as stack:
         calling = any(row.spec.needs_model for row in experiment.rows)
-        models = {name: stack.enter_context(load(table)) for name, table in tables.items()} if calling else {}
+        models = (
+            {name: stack.enter_context(load(table, cache=cache)) for name, table in experiment.models.items()}
+            if calling
+            else {}
+        )
         judges = []
         for table in usable_judges(experiment, note):
-            served = stack.enter_context(load(table.lm))
+            served = stack.enter_context(load(table.lm, cache=cache))
             from ..programs.judge import ContextJudge
 
             judges.append(Judge(table.name, ContextJudge(corpus, served.for_stage("judge")), served.context))
@@ -134,10 +144,3 @@ def limited(questions: Sequence[LabelledQuestion], limit: int | None) -> list[La
     if not kept:
         raise InputError("there are no questions to run on")
     return kept
-
-
-def with_model(experiment: QAExperiment, lm: Mapping[str, Any]) -> QAExperiment:
-    """The experiment on one model, given by its ``[lm]`` table."""
-    from dataclasses import replace
-
-    return replace(experiment, models={"": dict(lm)})

@@ -115,14 +115,6 @@ class QAExperiment:
         )
 
 
-def is_qa(text: str) -> bool:
-    """Whether TOML text is of this family; False for text that is not TOML."""
-    try:
-        return tomllib.loads(text).get("family") == FAMILY
-    except tomllib.TOMLDecodeError:
-        return False
-
-
 def parse_qa(text: str, path: Path) -> QAExperiment:
     """An experiment from TOML text; ``path`` is named in errors.
 

@@ -24,8 +24,8 @@ ENCODERS = ("minilm", "medcpt")
 class PassageRetrievers:
     """Retrievers over one corpus by their settings; each is built once, when first asked for.
 
-    ``kind`` is one of ``retrievers.registry``, or ``medcpt`` or ``minilm`` (a dense retriever with the encoder
-    of that name). Passages are searched without the label-coverage term unless ``w_cov`` is set.
+    ``kind`` is one of ``retrievers.registry``, or ``medcpt`` or ``minilm`` (a dense retriever with the
+    encoder of that name). Passages are searched without the label-coverage term unless ``w_cov`` is set.
     """
 
     def __init__(self, corpus: Corpus, settings: Mapping[str, Any]) -> None:
@@ -150,6 +150,7 @@ def make_qa_rows(
         InputError: a row calls a model and there is none.
     """
     from .codeversion import code_version
+    from .evaluate import without_addresses
 
     judged = [{"name": j.name, **j.module.describe()} for j in judges]
     retrievers = parts.retriever
@@ -183,7 +184,7 @@ def make_qa_rows(
                     name=name,
                     build=partial(_build, spec, parts, models_, judges),
                     settings=settings,
-                    model=models_.resolved() if spec.needs_model and models_ is not None else None,
+                    model=without_addresses(models_.resolved()) if spec.needs_model and models_ else None,
                     code=code_version(RAG_PROGRAMS[spec.program].cls, "abduce.eval.qa_codec"),
                     seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
                     takes_gold=True,

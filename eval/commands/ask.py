@@ -21,8 +21,8 @@ def ask(
     corpus: Annotated[
         str,
         typer.Option(
-            help="Passages: medical or disease-ontology (data folder), a JSONL, CSV or Parquet file, a folder, "
-            "or hf:OWNER/NAME."
+            help="Passages: medical or disease-ontology (data folder), a JSONL, CSV or Parquet file, a "
+            "folder, or hf:OWNER/NAME."
         ),
     ] = "medical",
     program: Annotated[
