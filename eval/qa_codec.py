@@ -42,11 +42,12 @@ class QuestionCodec:
         trace = prediction.trace
         counters, notes = trace.counters, trace.notes
         ids = list(prediction.ranking.ids)
+        own = [c for c in trace.calls if c.stage != "judge"]
         cost = {
             "llm_calls": counters["llm_calls"],
             "retrievals": counters["retrievals"],
-            "prompt_tokens": sum(c.prompt_tokens for c in trace.calls),
-            "completion_tokens": sum(c.completion_tokens for c in trace.calls),
+            "prompt_tokens": sum(c.prompt_tokens for c in own),
+            "completion_tokens": sum(c.completion_tokens for c in own),
             "documents": len(ids),
             "context_tokens": notes.get("context_tokens", 0),
             "left_out": counters["left_out"],

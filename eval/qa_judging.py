@@ -26,7 +26,9 @@ class Judge:
 class Answering:
     """A RAG program called in its model's context under a seed, its context judged afterwards.
 
-    The judgements stand in ``trace.notes["judges"]``, one entry a judge in order. A question without options
+    The judgements stand in ``trace.notes["judges"]``, one entry a judge in order; their calls in the trace
+    under the stage ``judge``, their counters under names that begin with ``judge_``: they are no cost of the
+    method. A question without options
     (open-ended), or a program without retrieval, is not judged.
 
     Args:
@@ -51,15 +53,14 @@ class Answering:
                 prediction = self.program(question=question)
         if not question.options or "context_tokens" not in prediction.trace.notes:
             return prediction
-        found = []
+        trace, found = prediction.trace, []
         for judge in self.judges:
             with judge.context():
-                judged = judge.module(
-                    question=question, gold=gold, context=prediction.context, trace=prediction.trace
-                )
-            utility = asdict(judged.utility)
-            prediction.trace.notes.pop("judge", None)
-            found.append({"name": judge.name, **utility})
+                judged = judge.module(question=question, gold=gold, context=prediction.context)
+            found.append({"name": judge.name, **asdict(judged.utility)})
+            trace.calls += judged.trace.calls
+            for name, n in judged.trace.counters.items():
+                trace.count(name if name.startswith("judge_") else f"judge_{name}", n)
         if found:
-            prediction.trace.notes["judges"] = found
+            trace.notes["judges"] = found
         return prediction

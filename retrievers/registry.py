@@ -35,7 +35,9 @@ def build(kind: str, collection: Collection[Any] | None, **settings: Any) -> Ret
     builder = _outside(kind) if ":" in kind else BUILDERS.get(kind)
     if builder is None:
         known = ", ".join(BUILDERS)
-        raise InputError(f"no retriever {kind!r}; there are {known}, or package.module:Class", field="retriever.kind")
+        raise InputError(
+            f"no retriever {kind!r}; there are {known}, or package.module:Class", field="retriever.kind"
+        )
     accepted = inspect.signature(builder).parameters
     if not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
         names = list(accepted)[1:]
@@ -186,7 +188,9 @@ def _only(settings: Mapping[str, Any], known: set[str], kind: str, encoder_too: 
     for name in settings:
         if name not in known:
             more = ", preset and the encoder's own" if encoder_too else ""
-            raise InputError(f"no such setting; {kind} has {', '.join(sorted(known))}{more}", field=f"retriever.{name}")
+            raise InputError(
+                f"no such setting; {kind} has {', '.join(sorted(known))}{more}", field=f"retriever.{name}"
+            )
 
 
 def _part(collection: Collection[Any] | None, settings: Mapping[str, Any], field: str) -> Retriever:
