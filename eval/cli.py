@@ -9,6 +9,7 @@ import typer
 
 from .. import __version__
 from ..retrievers.errors import InputError
+from .commands.ask import ask
 from .commands.data import app as data
 from .commands.eval import evaluate
 from .commands.lm import lm
@@ -46,6 +47,7 @@ app.command("eval")(evaluate)
 app.command("tag")(tag)
 app.command("report")(report)
 app.command("optimize")(optimize)
+app.command("ask")(ask)
 app.add_typer(data, name="data")
 app.add_typer(lm, name="lm")
 app.command("serve")(serve)

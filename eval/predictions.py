@@ -9,6 +9,7 @@ from typing import Any
 
 from ..retrievers.errors import InputError
 from ..retrievers.files import read_jsonl, require
+from .questions import DATASETS, read_questions
 from .tables import Cell, Table, Value, p_value
 from .utility import Effect, effect
 
@@ -34,13 +35,29 @@ class PublishedAnswers:
     missing: int
 
 
-def looks_like_predictions(path: Path) -> bool:
-    """Whether the first object of a JSONL file has ``gold`` and ``pred``."""
-    try:
-        _, first = next(read_jsonl(path))
-    except (StopIteration, InputError):
-        return False
-    return "gold" in first and isinstance(first.get("pred"), Mapping)
+def predictions_report(path: Path) -> Table:
+    """The table of ``abduce report predictions_openai.jsonl.gz``.
+
+    Question sets that lie beside the file (MIRAGE's ids with the data set's name in front) tell which
+    questions have the same text; those are resampled together.
+
+    Raises:
+        InputError: see :func:`read_predictions`.
+    """
+    return predictions_table(read_predictions(path), clusters_beside(path))
+
+
+def clusters_beside(path: Path) -> dict[str, dict[str, str]]:
+    """Data set -> question id -> cluster, from the question sets in the file's folder."""
+    found: dict[str, dict[str, str]] = {}
+    for dataset, name in DATASET_NAMES.items():
+        beside = path.parent / DATASETS[name]
+        if beside.is_file():
+            questions = read_questions(beside, name)
+            found[dataset] = {
+                q.question.question_id.removeprefix(f"{dataset}-"): q.cluster for q in questions
+            }
+    return found
 
 
 def read_predictions(path: str | Path) -> list[PublishedAnswers]:
@@ -112,32 +129,36 @@ def predictions_table(
     """
     rows: list[list[Value]] = []
     known = clusters or {}
+    settings = list(dict.fromkeys(a.setting for a in answers))
+    several = len(settings) > 1
     for a in answers:
         groups = known.get(a.dataset, {})
         found: Effect = effect(a.correct, a.baseline, [groups.get(i, f"\0{i}") for i in a.ids])
+        name = " ".join([DATASET_NAMES.get(a.dataset, a.dataset), a.model, *([a.setting] * several)])
         base, accuracy, gain, counts = found.baseline, found.accuracy, found.difference, found.counts
         rows.append(
             [
-                f"{DATASET_NAMES.get(a.dataset, a.dataset)}, {a.model}, {a.setting}",
-                len(a.ids),
+                f"{name}, n={len(a.ids):,}",
                 Cell(base.mean, low=base.low, high=base.high),
                 Cell(accuracy.mean, low=accuracy.low, high=accuracy.high),
                 Cell(gain.mean, low=gain.low, high=gain.high),
                 counts.helped,
                 counts.harmed,
                 p_value(counts.p),
-                a.missing,
             ]
         )
-    columns = ["answers", "n", "No-RAG", "with retrieval", "difference", "helped", "harmed", "p", "missing"]
+    columns = ["answers", "No-RAG", "RAG", "gain", "helped", "harmed", "p"]
     notes = [
         "helped: right only with retrieval; harmed: right only without. p: McNemar's exact test.",
-        "In brackets: 95% intervals. A missing answer counts as wrong.",
+        f"RAG: {', '.join(settings)}. In brackets: 95% intervals.",
+        f"{sum(a.missing for a in answers)} answers are missing and count as wrong.",
     ]
-    clustered = [name for name, groups in known.items() if groups]
-    notes.append(
-        f"Intervals resample questions with the same text together ({', '.join(clustered)})."
-        if clustered
-        else "The file holds no question texts, so intervals resample single questions: give --data DIR."
-    )
+    for name, groups in known.items():
+        repeats = len(groups) - len(set(groups.values()))
+        notes.append(
+            f"{DATASET_NAMES.get(name, name)}: {len(groups):,} question texts are known; {repeats} repeat "
+            "another and are resampled with it."
+        )
+    if not known:
+        notes.append("No question sets lie beside the file: intervals resample single questions.")
     return Table(columns, rows, title="Published answers with and without retrieval", notes=notes)

@@ -74,7 +74,7 @@ def read_questions(
 
     Args:
         path: JSONL, CSV or TSV (``.gz`` allowed), or Parquet.
-        dataset: name of the data set where rows do not say.
+        dataset: name of the data set; else what rows say, else the file's name.
         need_gold: a row without an answer is bad.
         open_ended: rows without options are taken; their answer is a text.
         bad: where given, a bad row is appended here and passed over.
@@ -88,7 +88,7 @@ def read_questions(
     lines: dict[str, int] = {}
     for line, row in _rows(path, bad):
         try:
-            item = _question(row, path, line, dataset or path.name.split(".")[0], need_gold, open_ended)
+            item = _question(row, path, line, dataset, need_gold, open_ended)
             id_ = item.question.question_id
             if id_ in lines:
                 raise InputError(
@@ -115,7 +115,7 @@ def _rows(path: Path, bad: list[InputError] | None) -> Iterator[tuple[int, Row]]
 
 
 def _question(
-    row: Row, path: Path, line: int, dataset: str, need_gold: bool, open_ended: bool
+    row: Row, path: Path, line: int, dataset: str | None, need_gold: bool, open_ended: bool
 ) -> LabelledQuestion:
     def fail(message: str, field: str) -> InputError:
         return InputError(message, file=path, line=line, field=field)
@@ -146,7 +146,7 @@ def _question(
     question = Question(
         question_id=id_, text=text, options=options, subject=str(subject) if subject else None
     )
-    return LabelledQuestion(question, gold, str(row.get("dataset") or dataset))
+    return LabelledQuestion(question, gold, str(dataset or row.get("dataset") or path.name.split(".")[0]))
 
 
 def read_options(row: Mapping[str, Any]) -> dict[str, str]:

@@ -20,10 +20,13 @@ from .tables import Table
 
 Analysis = Callable[[Run], Iterable[Table]]
 
-CODECS: Mapping[str, str] = {"taxonomy": "codec:TaxonomyCodec"}
+CODECS: Mapping[str, str] = {"taxonomy": "codec:TaxonomyCodec", "question": "qa_codec:QuestionCodec"}
 """Where the codec of a name in ``run.json`` lives, as ``module:class`` of this package."""
 
-ANALYSES: Mapping[str, Sequence[str]] = {"taxonomy": ("analyses:fhs_tables",)}
+ANALYSES: Mapping[str, Sequence[str]] = {
+    "taxonomy": ("analyses:fhs_tables",),
+    "question": ("qa_report:question_tables",),
+}
 """The analyses of a family by its codec's name, as ``module:function`` of this package."""
 
 FORMATS: Mapping[str, tuple[str, Callable[[Table], str]]] = {

@@ -23,12 +23,21 @@ from .trace import Query, Trace
 Vectors = npt.NDArray[Any]
 
 
+class TwoEncoders(Protocol):
+    """Texts to vectors; ``pairs`` says that documents are given as (title, content) pairs."""
+
+    @property
+    def pairs(self) -> bool: ...
+    def encode_queries(self, texts: Sequence[str]) -> Vectors: ...
+    def encode_documents(self, texts: Sequence[Any]) -> Vectors: ...
+
+
 @runtime_checkable
 class VectorRetriever(Protocol):
-    """A dense retriever, as HyDE needs it: two encoders and a search by vector."""
+    """A dense retriever, as HyDE needs it: its encoders and a search by vector."""
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors: ...
-    def encode_documents(self, texts: Sequence[str]) -> Vectors: ...
+    @property
+    def encoder(self) -> TwoEncoders: ...
     def search_by_vector(self, vectors: Vectors, k: int) -> list[Ranking]: ...
 
 
@@ -66,7 +75,7 @@ class HyDE(RAG):
             trace.count("direct_fallback")
         with trace.timed("retrieve"):
             if isinstance(self.retriever, VectorRetriever):
-                vector = mean_vector(self.retriever, question.text, written)
+                vector = mean_vector(self.retriever.encoder, question.text, written)
                 ranking = self.retriever.search_by_vector(vector, self.config.B_max)[0]
             else:
                 trace.count("lexical_hyde")
@@ -94,10 +103,14 @@ class HyDE(RAG):
         return Ranking.of([id_ for id_, _ in best], [score / len(texts) for _, score in best])
 
 
-def mean_vector(retriever: VectorRetriever, question: str, documents: Sequence[str]) -> Vectors:
-    """The mean of the question's vector and the documents', shape (1, dimensions), float32."""
-    vectors = [np.asarray(retriever.encode_queries([question]), dtype=np.float32)]
+def mean_vector(encoder: TwoEncoders, question: str, documents: Sequence[str]) -> Vectors:
+    """The mean of the question's vector and the documents', shape (1, dimensions), float32.
+
+    A hypothetical document has no title: an encoder of pairs gets an empty one.
+    """
+    vectors = [np.asarray(encoder.encode_queries([question]), dtype=np.float32)]
     if documents:
-        vectors.append(np.asarray(retriever.encode_documents(documents), dtype=np.float32))
+        texts = [("", d) for d in documents] if encoder.pairs else list(documents)
+        vectors.append(np.asarray(encoder.encode_documents(texts), dtype=np.float32))
     mean: Vectors = np.concatenate(vectors).mean(axis=0, keepdims=True)
     return mean

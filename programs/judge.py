@@ -11,11 +11,11 @@ import dspy
 
 from ..retrievers.errors import InputError
 from ..signatures.judge import JUDGE_VERSION, JudgeContext
-from ..signatures.options import NO_OPTION, restricted
+from ..signatures.options import NO_OPTION
 from ..signatures.types import Question, UtilityLabel
 from .calls import ask
 from .context import CountTokens, Evidence, Passages, estimate_tokens, pack
-from .rag import checked_choices
+from .rag import checked_choices, narrowed
 from .trace import Trace
 
 
@@ -108,17 +108,13 @@ class ContextJudge(dspy.Module):
         if not packed.text:
             trace.count("judge_empty_context")
             return _answer(Utility(UtilityLabel.NOT_USEFUL, None, None), trace)
-        declared = self.judge.signature
-        model = restricted(
-            declared.output_fields["answer"].annotation, "selected_answer", (*choices.letters, NO_OPTION)
-        )
         gold_letter = choices.letter_of(gold)
         with trace.timed("judge"):
             reply = ask(
                 self.judge,
                 trace,
                 "judge",
-                signature=declared.with_updated_fields("answer", type_=model),
+                signature=narrowed(self.judge.signature, "selected_answer", (*choices.letters, NO_OPTION)),
                 question=question.text,
                 options=str(choices),
                 gold_answer=f"{gold_letter}. {choices.texts[gold_letter]}",

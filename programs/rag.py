@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import dspy
@@ -26,10 +27,16 @@ def ask_for_option(
     predictor: dspy.Predict, trace: Trace, stage: str, choices: Choices, *, index: int = 0, **inputs: Any
 ) -> Any | None:
     """:func:`~abduce.programs.calls.ask` where the answer's ``answer_choice`` is one of these options."""
-    declared = predictor.signature
-    model = restricted(declared.output_fields["answer"].annotation, "answer_choice", choices.letters)
-    signature = declared.with_updated_fields("answer", type_=model)
+    signature = narrowed(predictor.signature, "answer_choice", choices.letters)
     return ask(predictor, trace, stage, index=index, signature=signature, options=str(choices), **inputs)
+
+
+@lru_cache(maxsize=256)
+def narrowed(signature: Any, field: str, values: tuple[str, ...]) -> Any:
+    """The signature whose answer's ``field`` is an enum of ``values``; the same object for equal arguments,
+    because adapters keep what they derive from a signature."""
+    model = restricted(signature.output_fields["answer"].annotation, field, values)
+    return signature.with_updated_fields("answer", type_=model)
 
 
 class AnswerGenerator(dspy.Module):
@@ -61,7 +68,7 @@ class AnswerGenerator(dspy.Module):
         if self.expose_hypothesis:
             inputs["working_hypothesis"] = hypothesis or "(none)"
         with trace.timed("answer"):
-            reply = ask_for_option(self.answer, trace, "answer", choices, **inputs)
+            reply = ask_for_option(self.answer, trace, "answerer", choices, **inputs)
         if reply is None:
             return "", ""
         key = choices.key(reply.answer_choice)

@@ -14,9 +14,10 @@ from .trace import Query, Trace
 
 
 class PairScorer(Protocol):
-    """A cross-encoder: one score for each (query, document) pair, higher is better."""
+    """A cross-encoder: one score for each (query, document) pair, higher is better
+    (``retrievers.rerank.CrossEncoderScorer``)."""
 
-    def scores(self, query: str, documents: Sequence[str]) -> Any: ...
+    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Any: ...
 
 
 class RerankRAG(RAG):
@@ -48,8 +49,8 @@ class RerankRAG(RAG):
             return as_is(pool, "rerank")
         found = [self.passages[id_] for id_ in pool.ids]
         with trace.timed("rerank"):
-            texts = [f"{p.title} {p.content}".strip() for p in found]
-            scores = [float(s) for s in self.reranker.scores(question.text, texts)]
+            pairs = [(question.text, f"{p.title} {p.content}".strip()) for p in found]
+            scores = [float(s) for s in self.reranker(pairs)]
         order = sorted(range(len(pool)), key=lambda i: (-scores[i], i))[: self.config.B_max]
         ranking = Ranking.of([pool.ids[i] for i in order], [scores[i] for i in order])
         trace.rankings.append(ranking)

@@ -10,7 +10,6 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
@@ -95,7 +94,6 @@ class Choices:
         raise KeyError(key)
 
 
-@lru_cache(maxsize=256)
 def restricted(model: type[BaseModel], field: str, values: tuple[str, ...]) -> type[BaseModel]:
     """The same reply model, whose text field is an enum of ``values`` in the schema that a server gets.
 

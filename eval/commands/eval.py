@@ -33,6 +33,9 @@ def evaluate(
     lm: Annotated[
         Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
     ] = None,
+    retriever: Annotated[
+        str | None, typer.Option(help="Retriever of a RAG experiment: bm25, minilm, medcpt ...")
+    ] = None,
 ) -> None:
     """Run an experiment over a split and print its table.
 
@@ -45,9 +48,36 @@ def evaluate(
         abduce eval my-table.toml --row FHS --limit 100
 
         abduce eval finance-main --data DIR --lm my-server.toml --concurrency 64
+
+        abduce eval hcqr-smoke --lm my-model.toml --out runs/smoke
     """
-    from ..evaluate import run_experiment
+    from ...retrievers.errors import InputError
     from ..experiment import lm_table
+    from ..families import qa_file
+
+    given = None if lm is None else lm_table(lm)
+    if (path := qa_file(experiment)) is not None:
+        from ..qa_evaluate import run_qa
+        from ..qa_experiment import parse_qa
+
+        run_qa(
+            parse_qa(path.read_text(encoding="utf-8"), path),
+            data=data,
+            split=split,
+            limit=limit,
+            rows=row or [],
+            out=out,
+            concurrency=concurrency,
+            retry_failed=retry_failed,
+            intervals=intervals,
+            lm=given,
+            cache=not no_cache,
+            retriever=retriever,
+        )
+        return
+    if retriever is not None:
+        raise InputError("--retriever changes RAG experiments; this one names its own in [retriever]")
+    from ..evaluate import run_experiment
 
     run_experiment(
         experiment,
@@ -60,6 +90,6 @@ def evaluate(
         skip_bad=skip_bad,
         retry_failed=retry_failed,
         intervals=intervals,
-        lm=None if lm is None else lm_table(lm),
+        lm=given,
         cache=not no_cache,
     )

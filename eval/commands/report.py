@@ -11,7 +11,10 @@ import typer
 def report(
     run: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN_DIR", help="A run folder; or TREC run files, with --qrels."),
+        typer.Argument(
+            metavar="RUN_DIR",
+            help="A run folder; TREC run files, with --qrels; or a file of published answers.",
+        ),
     ],
     baseline: Annotated[
         str | None, typer.Option(help="Compare the others with this row, in place of the run's own.")
@@ -47,6 +50,8 @@ def report(
         abduce report runs/no-model --values values.parquet --trec trec
 
         abduce report bm25.trec mine.trec --qrels qrels.trec
+
+        abduce report predictions_openai.jsonl.gz
     """
     from rich.console import Console
 
@@ -56,6 +61,15 @@ def report(
 
     if format_ not in ("terminal", *FORMATS):
         raise InputError(f"{format_!r} is none of terminal, {', '.join(FORMATS)}", field="format")
+    if len(run) == 1 and qrels is None and run[0].is_file():
+        from ..predictions import predictions_report
+
+        table = predictions_report(run[0])
+        if format_ == "terminal":
+            Console().print(table.rich())
+        else:
+            typer.echo(FORMATS[format_][1](table))
+        return
     if qrels is not None:
         found, family = read_trec(run, qrels), ""
     elif len(run) > 1:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
-from abduce.eval.predictions import looks_like_predictions, predictions_table, read_predictions
+from abduce.eval.predictions import predictions_report, predictions_table, read_predictions
 from abduce.eval.utility import effect
 from abduce.retrievers.errors import InputError
 
@@ -36,12 +37,12 @@ ROW = {"dataset": "d", "id": "1", "gold": "A", "pred": {"m|cot": "B", "m|rag": "
 
 def test_a_missing_answer_is_wrong_and_counted(tmp_path):
     path = write(tmp_path, ROW, ROW | {"id": "2", "pred": {"m|cot": "A", "m|rag": None}})
-    assert looks_like_predictions(path)
     [found] = read_predictions(path)
     assert (found.correct, found.baseline, found.missing) == ([1.0, 0.0], [0.0, 1.0], 1)
     table = predictions_table([found])
-    assert table.rows[0][:2] == ["d, m, rag", 2]
-    assert table.rows[0][5:7] == [1, 1]
+    assert table.rows[0][0] == "d m, n=2"
+    assert table.rows[0][4:6] == [1, 1]
+    assert any("1 answers are missing" in note for note in table.notes)
 
 
 def test_repeated_questions_are_clustered(tmp_path):
@@ -50,7 +51,7 @@ def test_repeated_questions_are_clustered(tmp_path):
     ]
     answers = read_predictions(write(tmp_path, *rows))
     clusters = {"d": {str(i): str(i // 20) for i in range(40)}}
-    alone, together = (predictions_table(answers, c).rows[0][3] for c in (None, clusters))
+    alone, together = (predictions_table(answers, c).rows[0][2] for c in (None, clusters))
     assert together.high - together.low > alone.high - alone.low
 
 
@@ -75,6 +76,14 @@ def test_an_id_twice(tmp_path):
         read_predictions(write(tmp_path, ROW, ROW))
 
 
-def test_other_files_are_not_predictions(tmp_path):
-    assert not looks_like_predictions(write(tmp_path, {"gold": "A"}))
-    assert not looks_like_predictions(tmp_path / "none.jsonl")
+def test_question_sets_beside_the_file_give_the_clusters(tmp_path):
+    rows = [ROW | {"dataset": "mmlu", "id": f"x-{i}"} for i in range(4)]
+    questions = [
+        {"id": f"mmlu-x-{i}", "question": f"Q {i % 2}?", "options": ["a", "b"], "answer": "A"}
+        for i in range(3)
+    ]
+    path = write(tmp_path, *rows)
+    assert "No question sets" in predictions_report(path).notes[-1]
+    with gzip.open(tmp_path / "mmlu_med_test.jsonl.gz", "wt") as stream:
+        stream.write("\n".join(map(json.dumps, questions)))
+    assert predictions_report(path).notes[-1].startswith("mmlu-med: 3 question texts are known; 1 repeat")

@@ -11,11 +11,15 @@ from abduce.retrievers.base import Ranking
 
 
 class TwoEncoders:
-    """Vectors from a fixed random generator a text; queries and documents are encoded differently."""
+    """A dense retriever and its encoder in one: vectors from a fixed random generator a text; queries and
+    documents are encoded differently."""
+
+    pairs = False
 
     def __init__(self, ids):
         self.ids = ids
         self.vectors = []
+        self.encoder = self
 
     @staticmethod
     def encode(texts, salt):
@@ -60,6 +64,18 @@ def test_the_mean_is_what_is_searched(using, scripted, replies, passages, questi
     same = ["Ibuprofen lowers fever."] * 8
     assert vector == pytest.approx(mean_vector(encoders, question.text, same))
     assert list(result.ranking.ids) == IDS[:15]
+
+
+def test_an_encoder_of_pairs_gets_an_empty_title():
+    class Pairs(TwoEncoders):
+        pairs = True
+
+        def encode_documents(self, texts):
+            assert all(title == "" for title, _ in texts)
+            return super().encode_documents([body for _, body in texts])
+
+    plain, pairs = TwoEncoders(IDS), Pairs(IDS)
+    assert mean_vector(pairs, "why", ["a", "b"]) == pytest.approx(mean_vector(plain, "why", ["a", "b"]))
 
 
 def test_dropped_documents_leave_the_mean(using, scripted, replies, passages, question):

@@ -14,11 +14,9 @@ from abduce.signatures.types import Question
 IDS = [f"p{i:03d}" for i in range(1, 201)]
 
 
-class Reversed:
+def last_first(pairs):
     """A cross-encoder that likes the last document best."""
-
-    def scores(self, query, documents):
-        return list(range(len(documents)))
+    return list(range(len(pairs)))
 
 
 def build(name, retriever, passages):
@@ -28,7 +26,7 @@ def build(name, retriever, passages):
         "rewriting": lambda: Rewriting(retriever, passages),
         "rewriting + options": lambda: Rewriting(retriever, passages, RewritingConfig(options=True)),
         "hyde": lambda: HyDE(retriever, passages),
-        "rerank": lambda: RerankRAG(retriever, passages, Reversed()),
+        "rerank": lambda: RerankRAG(retriever, passages, last_first),
         "main-rag": lambda: MainRAG(retriever, passages),
         "hcqr": lambda: HCQR(retriever, passages),
         "hcqr - options": lambda: HCQR(retriever, passages, HCQRConfig(options=False)),
@@ -188,18 +186,17 @@ def test_hyde_samples_are_separate_rollouts(using, scripted, replies, table_retr
 def test_rerank_reads_150_and_keeps_15(using, scripted, replies, table_retriever, passages, question):
     retriever = table_retriever(IDS)
     with using(scripted(**replies)):
-        result = RerankRAG(retriever, passages, Reversed())(question=question)
+        result = RerankRAG(retriever, passages, last_first)(question=question)
     assert retriever.asked == [(question.text, 150)]
     assert list(result.ranking.ids) == IDS[149:134:-1]
 
 
 def test_rerank_keeps_the_first_order_on_ties(using, scripted, replies, table_retriever, passages, question):
-    class Equal:
-        def scores(self, query, documents):
-            return [0.5] * len(documents)
+    def equal(pairs):
+        return [0.5] * len(pairs)
 
     with using(scripted(**replies)):
-        result = RerankRAG(table_retriever(IDS), passages, Equal())(question=question)
+        result = RerankRAG(table_retriever(IDS), passages, equal)(question=question)
     assert list(result.ranking.ids) == IDS[:15]
 
 

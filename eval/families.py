@@ -1,0 +1,22 @@
+"""Which family an experiment file belongs to, told without importing any program."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+
+def qa_file(name: str) -> Path | None:
+    """The path of an experiment of the RAG family (``family = "qa"``), by path or bundled name; else None.
+
+    A file that is missing or not TOML is left to whoever reads it.
+    """
+    path = Path(name)
+    if not name.endswith(".toml"):
+        path = Path(str(resources.files(__package__) / "experiments" / f"{name}.toml"))
+    try:
+        family = tomllib.loads(path.read_text(encoding="utf-8")).get("family")
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return None
+    return path if family == "qa" else None

@@ -1,0 +1,33 @@
+"""The ``[lm]`` table that a command line names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ..retrievers.errors import InputError
+
+ENVIRONMENT = "ABDUCE_LM"
+
+
+def chosen_lm(
+    file: Path | None = None, url: str | None = None, model: str | None = None
+) -> dict[str, Any] | None:
+    """The table of a TOML file (``--lm``, else ``$ABDUCE_LM``), or of ``--url`` and ``--model``; None where
+    nothing was named.
+
+    Raises:
+        InputError: no such file, not TOML, no ``[lm]`` table in it, or both ways at once.
+    """
+    if url or model:
+        if file is not None:
+            raise InputError("give either a file or an address and a model", field="lm")
+        table: dict[str, Any] = {"kind": "openai" if model else "vllm"}
+        return table | {k: v for k, v in (("base_url", url), ("model", model)) if v}
+    named = file or (Path(os.environ[ENVIRONMENT]) if os.environ.get(ENVIRONMENT) else None)
+    if named is None:
+        return None
+    from .experiment import lm_table as read
+
+    return read(named)

@@ -1,0 +1,146 @@
+"""What ``abduce eval`` does with an experiment of the RAG family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ..retrievers.errors import InputError
+from .corpora import CORPORA, load_corpus
+from .data import DataFolder, file_fingerprint
+from .progress import progress_bars
+from .qa_codec import QuestionCodec
+from .qa_experiment import QAExperiment, resolved_qa
+from .qa_judging import Judge
+from .qa_report import question_tables
+from .qa_session import make_qa_rows, make_rag_parts, usable_judges
+from .questions import LabelledQuestion, named_questions
+from .results import Run
+from .rows import fingerprint
+from .runner import run
+
+
+def run_qa(
+    experiment: QAExperiment,
+    *,
+    data: str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    rows: Sequence[str] = (),
+    out: Path | None = None,
+    concurrency: int = 32,
+    retry_failed: bool = False,
+    intervals: bool = False,
+    lm: Mapping[str, Any] | None = None,
+    cache: bool = True,
+    retriever: str | None = None,
+    console: Console | None = None,
+) -> Run:
+    """Run a RAG experiment, print its tables and return the run.
+
+    Args:
+        experiment: what to run.
+        data: the data folder.
+        split: only this question set, in place of the experiment's.
+        limit: only the first N questions of each question set.
+        rows: only these rows.
+        out: the run folder.
+        concurrency: questions in flight where a model is called.
+        retry_failed: do questions again that failed in an earlier session.
+        intervals: show 95% intervals.
+        lm: an ``[lm]`` table in place of the experiment's models.
+        cache: read and keep model replies in the cache.
+        retriever: a kind of retriever in place of the experiment's ``[retriever]``.
+        console: where tables go.
+
+    Raises:
+        InputError: whatever is wrong with the experiment, the data, the models or the run folder.
+    """
+    from .lm import load
+
+    console = console or Console()
+    notes = Console(stderr=True)
+
+    def note(line: str) -> None:
+        notes.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    if rows:
+        experiment = experiment.only(rows)
+    if lm is not None:
+        experiment = replace(experiment, models={"": dict(lm)})
+    if retriever is not None:
+        experiment = replace(experiment, retriever={"kind": retriever})
+    folder = DataFolder.find(data)
+    questions = limited(named_questions(folder, [split] if split else experiment.questions), limit)
+    said = f"{', '.join(dict.fromkeys(q.dataset for q in questions))}, {len(questions):,} questions"
+    said += f", corpus {experiment.corpus}, from {folder}"
+    console.print(f"Data: {said}", markup=False, highlight=False)
+    corpus = load_corpus(experiment.corpus, folder)
+    printed = (
+        file_fingerprint(folder.file("qa", CORPORA[experiment.corpus]))
+        if experiment.corpus in CORPORA
+        else fingerprint([[p.id, p.title, p.content] for p in corpus])
+    )
+    with ExitStack() as stack:
+        calling = any(row.spec.needs_model for row in experiment.rows)
+        models = (
+            {name: stack.enter_context(load(table, cache=cache)) for name, table in experiment.models.items()}
+            if calling
+            else {}
+        )
+        judges = []
+        for table in usable_judges(experiment, note):
+            served = stack.enter_context(load(table.lm, cache=cache))
+            from ..programs.judge import ContextJudge
+
+            judges.append(Judge(table.name, ContextJudge(corpus, served.for_stage("judge")), served.context))
+        parts = make_rag_parts(corpus, experiment.retriever, experiment.reranker)
+        made = make_qa_rows(experiment, parts, models, judges, printed)
+        with progress_bars(notes) as on_progress:
+            result = run(
+                made,
+                [q.example() for q in questions],
+                codec=QuestionCodec(corpus),
+                out=out,
+                concurrency=concurrency if models or judges else 1,
+                retry_failed=retry_failed,
+                experiment=experiment.name,
+                data=said,
+                fingerprint=printed,
+                resolved=resolved_qa(experiment, said, len(questions)),
+                baseline=experiment.baseline if len(experiment.models) == 1 else None,
+                keep=out is None,
+                on_progress=on_progress,
+                on_note=note,
+            )
+    console.print(result.table(intervals=intervals).rich())
+    for table_ in question_tables(result):
+        console.print(table_.rich())
+    for line in experiment.notes:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    failed = sum(int(row.failed.sum()) for row in result.rows)
+    if failed:
+        console.print(f"{failed} results failed and count as wrong; their reasons are in failures.jsonl")
+    if out is not None:
+        console.print(f"Results, traces and summary: {out}", markup=False, highlight=False)
+    return result
+
+
+def limited(questions: Sequence[LabelledQuestion], limit: int | None) -> list[LabelledQuestion]:
+    """The first ``limit`` questions of each question set."""
+    if limit is None:
+        return list(questions)
+    seen: dict[str, int] = {}
+    kept = []
+    for q in questions:
+        seen[q.dataset] = seen.get(q.dataset, 0) + 1
+        if seen[q.dataset] <= limit:
+            kept.append(q)
+    if not kept:
+        raise InputError("there are no questions to run on")
+    return kept

@@ -1,0 +1,203 @@
+"""From a RAG experiment and a data folder to the runner's rows, and a program for one command."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ..programs.rag_presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag
+from ..retrievers.base import Retriever
+from ..retrievers.corpus import Corpus
+from ..retrievers.errors import InputError
+from .qa_experiment import JudgeTable, QAExperiment
+from .qa_judging import Answering, Judge
+from .rows import Row
+
+ENCODERS = ("minilm", "medcpt")
+"""Kinds that are short for a dense retriever with the encoder of that name."""
+
+
+class PassageRetrievers:
+    """Retrievers over one corpus by their settings; each is built once, when first asked for.
+
+    ``kind`` is one of ``retrievers.registry``, or ``medcpt`` or ``minilm`` (a dense retriever with the
+    encoder of that name). Passages are searched without the label-coverage term unless ``w_cov`` is set.
+    """
+
+    def __init__(self, corpus: Corpus, settings: Mapping[str, Any]) -> None:
+        self.corpus = corpus
+        self.settings = dict(settings)
+        self._built: dict[str, Retriever] = {}
+        self._lock = threading.Lock()
+
+    def resolved(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of a row: a row that changes ``kind`` starts from that kind's own defaults."""
+        if "kind" in changes and changes["kind"] != self.settings.get("kind", "bm25"):
+            return dict(changes)
+        return {**self.settings, **changes}
+
+    def __call__(self, changes: Mapping[str, Any]) -> Retriever:
+        settings = self.resolved(changes)
+        key = json.dumps(settings, sort_keys=True)
+        with self._lock:
+            if key not in self._built:
+                self._built[key] = passage_retriever(self.corpus, settings)
+            return self._built[key]
+
+
+def passage_retriever(corpus: Corpus, settings: Mapping[str, Any]) -> Retriever:
+    """A retriever from plain settings.
+
+    Raises:
+        InputError: no such kind or setting, or a stored index that does not fit.
+    """
+    from ..retrievers.registry import build
+
+    rest = passage_settings(settings)
+    return build(rest.pop("kind"), corpus, **rest)
+
+
+def passage_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the defaults for passages: no label coverage, short names of encoders written out."""
+    rest = {"kind": "bm25", **settings}
+    if rest["kind"] in ENCODERS:
+        rest = {**rest, "kind": "dense", "preset": rest["kind"]}
+    if rest["kind"] in ("bm25", "dense"):
+        rest.setdefault("w_cov", 0.0)
+    for part in ("parts", "first"):
+        if isinstance(rest.get(part), list):
+            rest[part] = [passage_settings(p) for p in rest[part]]
+        elif isinstance(rest.get(part), Mapping):
+            rest[part] = passage_settings(rest[part])
+    return rest
+
+
+def cross_encoder(settings: Mapping[str, Any]) -> Any:
+    """The cross-encoder of a ``[reranker]`` table: model (default BAAI/bge-reranker-v2-m3), batch (16),
+    tokens (512), device."""
+    from ..retrievers.rerank import CrossEncoderScorer
+
+    try:
+        return CrossEncoderScorer(**settings)
+    except TypeError as e:
+        raise InputError(str(e), field="reranker") from e
+
+
+def make_rag_parts(
+    corpus: Corpus, retriever: Mapping[str, Any], reranker: Mapping[str, Any] | None = None
+) -> RAGParts:
+    """What the rows of one experiment share."""
+    built: list[Any] = []
+    lock = threading.Lock()
+
+    def scorer() -> Any:
+        with lock:
+            if not built:
+                built.append(cross_encoder(reranker or {}))
+            return built[0]
+
+    return RAGParts(PassageRetrievers(corpus, retriever), corpus, scorer)
+
+
+def usable_judges(
+    experiment: QAExperiment, note: Callable[[str], None], environment: Mapping[str, str] | None = None
+) -> list[JudgeTable]:
+    """The judges whose key is there; ``note`` is told of each optional one that is left out.
+
+    Raises:
+        InputError: a judge that is not optional has no key.
+    """
+    from .lm import Profiles
+
+    variables = os.environ if environment is None else environment
+    found = []
+    for judge in experiment.judges:
+        profile = Profiles.read(judge.lm).default.profile
+        variable = profile.key_variable if profile.kind == "openai" else None
+        if variable and not variables.get(variable):
+            message = f"the judge {judge.name} needs the environment variable {variable}, which is not set"
+            if not judge.optional:
+                raise InputError(message, field="judge")
+            note(f"{message}: contexts are not judged by it")
+            continue
+        found.append(judge)
+    return found
+
+
+def make_qa_rows(
+    experiment: QAExperiment,
+    parts: RAGParts,
+    models: Mapping[str, Any],
+    judges: Sequence[Judge],
+    corpus_print: str,
+) -> list[Row]:
+    """The runner's rows: methods within models, ``METHOD [MODEL]`` where there are several models.
+
+    The prompts are signatures, so the version of the code covers them.
+
+    Args:
+        experiment: with resolved rows.
+        parts: shared by all rows.
+        models: the ``Models`` of each of the experiment's models, by name.
+        judges: of the contexts.
+        corpus_print: fingerprint of the corpus.
+
+    Raises:
+        InputError: a row calls a model and there is none.
+    """
+    from .codeversion import code_version
+    from .evaluate import without_addresses
+
+    judged = [{"name": j.name, **j.module.describe()} for j in judges]
+    retrievers = parts.retriever
+    assert isinstance(retrievers, PassageRetrievers)
+    rows: list[Row] = []
+    for model_name in experiment.models:
+        models_ = models.get(model_name)
+        for row in experiment.rows:
+            spec = row.spec
+            if spec.needs_model and (models_ is None or models_.default is None):
+                raise InputError(
+                    f"the row {row.name!r} calls a language model and the experiment has none: give it an "
+                    "[lm] table"
+                )
+            if not spec.needs_model and rows and model_name != next(iter(experiment.models)):
+                continue  # the same for every model
+            several = len(experiment.models) > 1 and spec.needs_model
+            name = f"{row.name} [{model_name}]" if several else row.name
+            settings = {
+                "method": row.name,
+                "model_name": model_name if spec.needs_model else "",
+                "spec": spec.model_dump(mode="json"),
+                "config": spec.resolve().model_dump(mode="json"),
+                "retriever": retrievers.resolved(spec.retriever) if spec.needs_retriever else None,
+                "reranker": dict(experiment.reranker) if spec.program == "rerank" else None,
+                "corpus": {"name": experiment.corpus, "fingerprint": corpus_print},
+                "judges": judged if spec.needs_retriever else [],
+            }
+            rows.append(
+                Row(
+                    name=name,
+                    build=partial(_build, spec, parts, models_, judges),
+                    settings=settings,
+                    model=without_addresses(models_.resolved()) if spec.needs_model and models_ else None,
+                    code=code_version(RAG_PROGRAMS[spec.program].cls, "abduce.eval.qa_codec"),
+                    seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
+                    takes_gold=True,
+                    reference=row.reference,
+                )
+            )
+    return rows
+
+
+def _build(spec: RAGSpec, parts: RAGParts, models: Any, judges: Sequence[Judge], seed: int) -> Answering:
+    try:
+        program = build_rag(spec, parts)
+    except ValueError as e:
+        raise e if isinstance(e, InputError) else InputError(str(e)) from e
+    context = models.context if spec.needs_model else None
+    return Answering(program, context, seed, judges if spec.needs_retriever else ())
