@@ -150,7 +150,6 @@ def make_qa_rows(
         InputError: a row calls a model and there is none.
     """
     from .codeversion import code_version
-    from .evaluate import without_addresses
 
     judged = [{"name": j.name, **j.module.describe()} for j in judges]
     retrievers = parts.retriever
@@ -184,7 +183,7 @@ def make_qa_rows(
                     name=name,
                     build=partial(_build, spec, parts, models_, judges),
                     settings=settings,
-                    model=without_addresses(models_.resolved()) if spec.needs_model and models_ else None,
+                    model=models_.identity() if spec.needs_model and models_ else None,
                     code=code_version(RAG_PROGRAMS[spec.program].cls, "abduce.eval.qa_codec"),
                     seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
                     takes_gold=True,
