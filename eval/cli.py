@@ -12,7 +12,6 @@ from ..retrievers.errors import InputError
 from .commands.ask import ask
 from .commands.data import app as data
 from .commands.eval import evaluate
-from .commands.index import app as index
 from .commands.lm import lm
 from .commands.optimize import optimize
 from .commands.report import report
@@ -50,7 +49,6 @@ app.command("report")(report)
 app.command("optimize")(optimize)
 app.command("ask")(ask)
 app.add_typer(data, name="data")
-app.add_typer(index, name="index")
 app.add_typer(lm, name="lm")
 app.command("serve")(serve)
 

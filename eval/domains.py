@@ -28,6 +28,7 @@ class Domain:
         fact_constants: fields that every fact of the domain has and its files do not state.
         groups: group of an example (what reports break down by) to the field of its fact.
         apart: group values whose examples get a table of their own beside the whole.
+        precedents: splits whose facts are the domain's already-tagged ones.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Domain:
     fact_constants: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     apart: Mapping[str, str] = field(default_factory=dict)
+    precedents: tuple[str, ...] = ()
 
 
 FINANCE = Domain(
@@ -59,6 +61,7 @@ FINANCE = Domain(
         "prior": "facts_prior.jsonl.gz",
         "fincl": "FinCL-eval-subset.csv",
     },
+    precedents=("prior",),
 )
 
 
@@ -82,6 +85,7 @@ CLINICAL = Domain(
     fact_constants={"modality": "text", "datatype": "diagnosis"},
     groups={"tier": "relocation_tier"},
     apart={"tier": "A"},
+    precedents=("train",),
 )
 
 DOMAINS = {domain.name: domain for domain in (FINANCE, CLINICAL)}

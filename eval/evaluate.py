@@ -19,6 +19,7 @@ from .codec import TaxonomyCodec
 from .data import DataFolder, domain_named, file_fingerprint
 from .experiment import load_experiment, resolved_toml
 from .lm.use import meter_line, models_for
+from .precedents import domain_precedents
 from .progress import progress_bars
 from .results import Run
 from .rows import Example
@@ -75,7 +76,7 @@ def run_experiment(
             field="gold",
         )
     examples = [with_label_length(e, taxonomy) for e in examples]
-    parts = make_parts(taxonomy, domain, experiment.retriever)
+    parts = make_parts(taxonomy, domain, experiment.retriever, precedents=domain_precedents(folder, domain))
     printed = file_fingerprint(folder.file(domain.name, domain.inventory))
     needing = next((f"the row {row.name!r}" for row in experiment.rows if row.spec.needs_model), None)
     table = experiment.lm if lm is None else lm

@@ -16,12 +16,12 @@ from ..programs.replay import Replay
 from ..retrievers.base import Retriever
 from ..retrievers.bm25 import BM25Retriever
 from ..retrievers.errors import InputError
-from ..retrievers.registry import build as build_retriever
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from .data import file_fingerprint
 from .domains import Domain
 from .experiment import Experiment
+from .precedents import PrecedentSource
 from .replay import Logs, Recorded
 from .rows import Row, fingerprint
 
@@ -46,11 +46,25 @@ class Retrievers:
 
 def _build_retriever(taxonomy: Taxonomy, settings: Mapping[str, Any]) -> Retriever:
     rest = dict(settings)
-    return build_retriever(rest.pop("kind", "bm25"), taxonomy, **rest)
+    kind = rest.pop("kind", "bm25")
+    if kind != "bm25":
+        raise InputError(f"no retriever {kind!r}; there is bm25", field="retriever.kind")
+    known = ("k1", "b", "w_cov")
+    for key in rest:
+        if key not in known:
+            raise InputError(f"no such setting; bm25 has {', '.join(known)}", field=f"retriever.{key}")
+    try:
+        return BM25Retriever(taxonomy, **rest)
+    except (TypeError, ValueError) as e:
+        raise InputError(str(e), field="retriever") from e
 
 
 def make_parts(
-    taxonomy: Taxonomy, domain: Domain, retriever: Mapping[str, Any], schema: DimensionSchema | None = None
+    taxonomy: Taxonomy,
+    domain: Domain,
+    retriever: Mapping[str, Any],
+    schema: DimensionSchema | None = None,
+    precedents: PrecedentSource | None = None,
 ) -> Parts:
     """What the rows of one experiment share."""
     schema = schema or load_schema(domain.schema)
@@ -60,6 +74,7 @@ def make_parts(
         schema,
         domain.serializer,
         Profiles(schema, taxonomy),
+        precedents=precedents,
     )
 
 
@@ -134,6 +149,8 @@ def make_rows(
         }
         if spec.state:
             settings["state"] = state_fingerprint(Path(spec.state))
+        if isinstance(parts.precedents, PrecedentSource) and spec.uses_precedents:
+            settings["precedents"] = parts.precedents.fingerprint
         if base is not None:
             settings["replayed"] = base.identity("")
         prompts = None

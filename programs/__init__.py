@@ -25,6 +25,7 @@ _HOMES = {
     "LMVerifier": "verify",
     "Locus": "locus",
     "RuleGenerator": "generate",
+    "PrecedentVote": "precedents",
     "Selector": "select",
     "SymbolicVerifier": "verify",
 }

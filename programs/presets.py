@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..retrievers.base import Retriever
+from ..retrievers.precedents import Precedents
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.answers import VerdictForm
 from ..signatures.dimensions import DimensionSchema
@@ -28,6 +29,7 @@ from .locus import Locus
 from .onepass import FREE_TEXT, STRUCTURED
 from .oracle import EachAlone, OracleBest, VerifierPicks
 from .parallel import Parallel
+from .precedents import PrecedentsConfig, PrecedentVote
 from .probe import Probe
 from .profiles import Profiles
 from .refine import Refine
@@ -123,10 +125,16 @@ class Spec(BaseModel):
         if self.replay:
             return False
         method = PROGRAMS.get(self.program)
-        if method is None or method.build is _plain:
+        if method is None or method.build in (_plain, _precedents):
             return False
         beta = getattr(self.resolve(), "beta", 0.0)
         return self.generator not in MODEL_FREE or (self.verifier == "lm" and beta > 0)
+
+    @property
+    def uses_precedents(self) -> bool:
+        """Whether already-tagged facts decide its results, alone or as a companion."""
+        companions = [n for n in self.config.get("companions", {}) if n != self.program]
+        return self.program == "precedents" or any(spec_named(n).uses_precedents for n in companions)
 
     @property
     def needs_gold(self) -> bool:
@@ -148,7 +156,7 @@ class Parts:
     """What rows of one experiment share.
 
     ``retriever`` builds (or returns) the retriever for a row's settings; ``replay`` gives the logged
-    traces of a row.
+    traces of a row; ``precedents`` gives the index of already-tagged facts.
     """
 
     retriever: Callable[[Mapping[str, Any]], Retriever]
@@ -157,6 +165,7 @@ class Parts:
     serializer: Serializer = field(default_factory=Serializer)
     profiles: Profiles | None = None
     replay: Callable[[str], Source] | None = None
+    precedents: Callable[[], Precedents] | None = None
 
     def serializer_for(self, changes: Mapping[str, Any]) -> Serializer:
         try:
@@ -180,6 +189,20 @@ class Method:
 def _plain(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
     program: Program = cls(
         parts.retriever(spec.retriever),
+        parts.serializer_for(spec.serializer),
+        parts.taxonomy,
+        config,
+        **spec.options,
+    )
+    return program
+
+
+def _precedents(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    if parts.precedents is None:
+        raise ValueError("there are no precedents: give already-tagged facts (--precedents PATH)")
+    program: Program = cls(
+        parts.retriever(spec.retriever),
+        parts.precedents(),
         parts.serializer_for(spec.serializer),
         parts.taxonomy,
         config,
@@ -260,6 +283,7 @@ def _replay(spec: Spec, parts: Parts) -> Program:
 PROGRAMS: dict[str, Method] = {
     "direct": Method(Direct, SearchConfig, _plain),
     "locus": Method(Locus, SearchConfig, _plain),
+    "precedents": Method(PrecedentVote, PrecedentsConfig, _precedents),
     "probe": Method(Probe, SearchConfig, _plain),
     "parallel": Method(Parallel, SampleConfig, _grounded),
     "decomposed": Method(Decomposed, SearchConfig, _grounded),
@@ -320,6 +344,9 @@ PRESETS: dict[str, Spec] = {
     "program-driven score": _FHS.changed({"verifier": "symbolic"}),
     # abduce's own
     "FHS-rules": _RULES,
+    "precedents (others)": Spec(program="precedents", config={"scope": "others"}),
+    "precedents (own)": Spec(program="precedents", config={"scope": "own"}),
+    "FHS-rules + precedents (others)": _RULES.changed({"companions": {"precedents (others)": 4.0}}),
     "FHS-rules - verifier": _RULES.changed({"beta": 0.0}),
     "FHS-phrases": _PHRASES,
     "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),

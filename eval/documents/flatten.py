@@ -1,0 +1,149 @@
+"""The visible text of an HTML element, with the places of inline-XBRL numbers in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .grid import Mark
+
+BLOCKS = frozenset(
+    "address article aside blockquote body br caption center dd details div dl dt fieldset figure footer "
+    "form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tbody td tfoot th thead title tr "
+    "ul".split()
+)
+INVISIBLE = frozenset("script style head noscript template svg object iframe".split())
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_LENGTH = re.compile(
+    r"(?P<name>padding-left|margin-left|text-indent|padding)\s*:\s*(?P<value>[^;]+)", re.IGNORECASE
+)
+_SIZE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(pt|px|em|rem|in|%)?", re.IGNORECASE)
+_POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "rem": 10.0, "in": 72.0, "%": 2.0}
+
+
+def name_of(element: Any) -> str:
+    """The lower-case local name of an element; empty for comments and the like."""
+    tag = element.tag
+    if not isinstance(tag, str):
+        return ""
+    return tag.rpartition("}")[2].rpartition(":")[2].lower()
+
+
+def attribute(element: Any, name: str) -> str:
+    """An attribute by its name in any case (HTML parsers lower-case, XML parsers do not)."""
+    value = element.get(name)
+    return str(value if value is not None else element.get(name.lower()) or "")
+
+
+def is_hidden(element: Any) -> bool:
+    """Whether an element says itself that it is not shown."""
+    return bool(_HIDDEN.search(element.get("style") or "")) or element.get("hidden") is not None
+
+
+def indent_of(element: Any) -> float:
+    """How far the text of a table cell is moved in, in points (from padding, margin and text-indent)."""
+    total = 0.0
+    for node in (element, *element.iterchildren("{*}div", "{*}p", "div", "p")):
+        for match in _LENGTH.finditer(node.get("style") or ""):
+            sizes = _SIZE.findall(match["value"])
+            if match["name"].lower() == "padding":
+                sizes = sizes[3:4] if len(sizes) == 4 else sizes[1:2]
+            if sizes:
+                total += float(sizes[0][0]) * _POINTS[sizes[0][1].lower() or "px"]
+    return round(total, 1)
+
+
+class Flat:
+    """Collects text with white space collapsed.
+
+    ``text`` is what a reader sees, ``plain`` the same without superscripts, ``marks`` the tagged numbers
+    with their places in ``text``.
+    """
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._plain: list[str] = []
+        self._length = 0
+        self._gap = False
+        self._plain_gap = False
+        self.marks: list[Mark] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(self._text)
+
+    @property
+    def plain(self) -> str:
+        return "".join(self._plain).strip()
+
+    def space(self) -> None:
+        """A boundary: the next text is a word of its own."""
+        self._gap = self._plain_gap = True
+
+    def add(self, raw: str | None, superscript: bool = False) -> None:
+        if not raw:
+            return
+        words = raw.split()
+        if raw[0].isspace():
+            self._gap = self._plain_gap = True
+        if not words:
+            return
+        text = " ".join(words)
+        lead = " " if self._gap and self._length else ""
+        self._text.append(lead + text)
+        self._length += len(lead) + len(text)
+        if not superscript:
+            self._plain.append((" " if self._plain_gap and self._plain else "") + text)
+            self._plain_gap = False
+        self._gap = False
+        if raw[-1].isspace():
+            self._gap = self._plain_gap = True
+
+    def mark(self, element: Any, start: int) -> None:
+        """Record that the text from ``start`` on was tagged."""
+        end = self._length
+        text = self.text[start:end]
+        start += len(text) - len(text.lstrip())
+        if end > start:
+            self.marks.append(Mark(attribute(element, "name"), start, end, attribute(element, "unitRef")))
+
+    @property
+    def length(self) -> int:
+        return self._length
+
+
+def flatten(element: Any, into: Flat | None = None, skip_tables: bool = True) -> Flat:
+    """The visible text of an element's content. Tables inside it are left out where ``skip_tables``."""
+    flat = into or Flat()
+    _walk(element, flat, False, skip_tables)
+    return flat
+
+
+def _walk(root: Any, flat: Flat, superscript: bool, skip_tables: bool) -> None:
+    flat.add(root.text, superscript)
+    stack: list[tuple[Any, Any, bool, int | None]] = [(root, iter(root), superscript, None)]
+    while stack:
+        parent, children, raised, start = stack[-1]
+        child = next(children, None)
+        if child is None:
+            stack.pop()
+            if start is not None:
+                flat.mark(parent, start)
+            if stack:
+                if name_of(parent) in BLOCKS:
+                    flat.space()
+                flat.add(parent.tail, stack[-1][2])
+            continue
+        name = name_of(child)
+        if not name or name in INVISIBLE or is_hidden(child) or (skip_tables and name == "table"):
+            if name in BLOCKS:
+                flat.space()
+            flat.add(child.tail, raised)
+            continue
+        if name in BLOCKS:
+            flat.space()
+        style = (child.get("style") or "").replace(" ", "")
+        lifted = raised or name == "sup" or "vertical-align:super" in style
+        begins = flat.length if name == "nonfraction" else None
+        flat.add(child.text, lifted)
+        stack.append((child, iter(child), lifted, begins))

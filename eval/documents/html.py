@@ -1,0 +1,265 @@
+"""HTML and inline-XBRL pages as a stream of blocks: tables and paragraphs, in reading order.
+
+The page is parsed piece by piece and what was read is dropped, so memory is bounded by the largest
+table or paragraph, not by the page. Nothing outside the file is ever opened; entities that a page declares
+are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...retrievers.errors import InputError
+from .flatten import BLOCKS, Flat, attribute, flatten, is_hidden, name_of
+from .grid import MAX_CELLS, Grid, Mark
+from .htmltable import table_grid
+from .source import Utf8, find_encoding, open_bytes
+
+MAX_DEPTH = 250
+"""Elements inside one another; deeper markup is refused (the HTML parser would drop it in silence)."""
+
+MAX_BLOCK = 8_000_000
+"""Elements that may be held at once (one table or paragraph)."""
+
+_TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
+_ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
+_XHTML = re.compile(rb"^\s*(?:\xef\xbb\xbf)?\s*<\?xml|xmlns(?::\w+)?\s*=", re.IGNORECASE)
+_NAMESPACE = re.compile(r"fasb\.org/us-gaap/(\d{4})")
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A passage of running text with its tagged numbers."""
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableBlock:
+    """A table and the text just above it."""
+
+    grid: Grid
+    preceding_text: str = ""
+
+
+Block = Paragraph | TableBlock
+
+
+@dataclass
+class Page:
+    """What a page says about itself, filled while its blocks are read.
+
+    ``about`` holds the inline ``dei`` facts by local name (``EntityRegistrantName``, ...);
+    ``taxonomy_year`` the year of its us-gaap namespace; ``tables`` counts all tables.
+    """
+
+    about: dict[str, str] = field(default_factory=dict)
+    taxonomy_year: str | None = None
+    tables: int = 0
+    encoding: str = "utf-8"
+
+
+class NotWellFormed(Exception):
+    """A page that claims to be XML is not; what was read of it must be forgotten."""
+
+
+def parse_blocks(path: Path, page: Page, as_xml: bool = False) -> Iterator[Block]:
+    """The blocks of a page in reading order; ``page`` is filled on the way.
+
+    Args:
+        path: the page.
+        page: a fresh one from :func:`open_page`.
+        as_xml: read it as XML, as inline-XBRL filings are; else as HTML, which takes any markup.
+
+    Raises:
+        NotWellFormed: read as XML, it is not.
+        InputError: unreadable, or a part of it is too large or too deep.
+    """
+    from lxml import etree
+
+    with open_bytes(path) as stream:
+        events = etree.iterparse(
+            Utf8(stream, page.encoding),
+            events=("start", "end", "start-ns") if as_xml else ("start", "end"),
+            html=not as_xml,
+            recover=not as_xml,
+            encoding="utf-8",
+            huge_tree=True,
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            remove_comments=True,
+            remove_pis=True,
+        )
+        try:
+            yield from _Reader(page, path).blocks(events)
+        except etree.XMLSyntaxError as e:
+            if as_xml:
+                raise NotWellFormed from e
+            raise InputError(f"cannot be read as HTML: {e}", file=path) from e
+
+
+def open_page(path: Path) -> tuple[Page, bool]:
+    """What can be said of a page before it is read, and whether it claims to be XML.
+
+    Raises:
+        InputError: unreadable, or it declares entities.
+    """
+    page = Page(encoding=find_encoding(path))
+    with open_bytes(path) as stream:
+        head = stream.read(65_536)
+    if _ENTITY.search(head):
+        raise InputError("declares entities (<!ENTITY ...>), which are not accepted", file=path)
+    return page, _XHTML.search(head[:4096]) is not None
+
+
+class _Reader:
+    def __init__(self, page: Page, path: Path) -> None:
+        self.page = page
+        self.path = path
+        self.depth = 0
+        self.tables = 0
+        """Tables that are open."""
+        self.unseen = 0
+        """Elements that are open and not shown."""
+        self.above = ""
+        self.held = 0
+        self.cells = 0
+
+    def blocks(self, events: Any) -> Iterator[Block]:
+        for event, element in events:
+            if event == "start-ns":
+                self._namespace(element[1])
+            elif event == "start":
+                self._start(element)
+            else:
+                yield from self._end(element)
+
+    def _namespace(self, uri: str) -> None:
+        match = _NAMESPACE.search(uri)
+        if match:
+            self.page.taxonomy_year = match[1]
+
+    def _start(self, element: Any) -> None:
+        self.depth += 1
+        self.held += 1
+        if self.depth > MAX_DEPTH:
+            raise InputError(f"has elements nested more than {MAX_DEPTH} deep", file=self.path)
+        if self.held > MAX_BLOCK:
+            raise InputError(f"has a part of more than {MAX_BLOCK:,} elements", file=self.path)
+        name = name_of(element)
+        if name == "table":
+            self.tables += 1
+            self.page.tables += 1
+            if self.tables == 1:
+                self.cells = 0
+        elif name in ("td", "th"):
+            self.cells += 1
+            if self.cells > MAX_CELLS:
+                raise InputError(f"has a table of more than {MAX_CELLS:,} cells", file=self.path)
+        elif name == "html":
+            for uri in (*element.nsmap.values(), *element.attrib.values()):
+                self._namespace(str(uri))
+        if _unseen(element, name):
+            self.unseen += 1
+
+    def _end(self, element: Any) -> Iterator[Block]:
+        self.depth -= 1
+        name = name_of(element)
+        if name == "nonnumeric" and self.tables == 0:
+            self._about(element)
+        if _unseen(element, name):
+            self.unseen -= 1
+            if self.tables == 0 and name not in ("html", "body"):
+                self._drop(element)
+            return
+        if name == "table":
+            self.tables -= 1
+            if not self.unseen:
+                yield from self._table(element)
+            self._drop(element)
+        elif self.tables == 0 and name in BLOCKS and name not in _TABLE_PARTS and name != "br":
+            if not self.unseen:
+                yield from self._paragraph(flatten(element))
+            self._drop(element)
+
+    def _about(self, element: Any) -> None:
+        name = attribute(element, "name")
+        if name.startswith("dei:") and len(self.page.about) < 200:
+            text = " ".join("".join(element.itertext()).split())
+            self.page.about.setdefault(name.removeprefix("dei:"), text[:300])
+
+    def _table(self, element: Any) -> Iterator[Block]:
+        grid = table_grid(element, f"{self.path}: a table")
+        if is_layout(grid):
+            for row in grid.rows:
+                text, marks = _joined([c for c in row if c.text], row)
+                yield from self._emit(text, marks)
+        else:
+            yield TableBlock(grid, self.above)
+            self.above = ""
+
+    def _paragraph(self, flat: Flat) -> Iterator[Block]:
+        yield from self._emit(flat.text, tuple(flat.marks))
+
+    def _emit(self, text: str, marks: tuple[Mark, ...]) -> Iterator[Block]:
+        text_length = len(text)
+        if not text_length:
+            return
+        if any(c.isalpha() for c in text):
+            yield Paragraph(text, marks)
+            if text_length > 3 and text.lower() not in ("table of contents", "contents"):
+                self.above = text[-600:]
+
+    def _drop(self, element: Any) -> None:
+        """Forget an element's content, and the empty elements before it."""
+        element.clear(keep_tail=True)
+        parent = element.getparent()
+        if parent is None:
+            return
+        before = element.getprevious()
+        while before is not None and not (before.tail or "").strip() and len(before) == 0 and not before.text:
+            following = before.getprevious()
+            if name_of(before) in BLOCKS:
+                parent.remove(before)
+            before = following
+        self.held = self.depth + len(parent)
+
+
+def _unseen(element: Any, name: str) -> bool:
+    if name in ("script", "style", "head", "template", "noscript"):
+        return True
+    if name in ("hidden", "header") and ("inlineXBRL" in element.tag or element.tag.startswith("ix:")):
+        return True
+    return is_hidden(element)
+
+
+def is_layout(grid: Grid) -> bool:
+    """Whether a table only arranges text: bullet points, signatures, page furniture.
+
+    A table of values has a figure in a cell of its own; bullets, list numbers and page numbers are not.
+    """
+    for row in grid.rows:
+        if len(row) < 2:
+            continue
+        for cell in row[1:]:
+            if cell.figure and (cell.number is not None or cell.marks) and len(cell.text) < 60:
+                return False
+    return True
+
+
+def _joined(cells: list[Any], row: list[Any]) -> tuple[str, tuple[Mark, ...]]:
+    """The cells of a layout row as one text; marks move along."""
+    text = ""
+    marks: list[Mark] = []
+    for cell in cells:
+        if text:
+            text += " "
+        marks += [Mark(m.name, m.start + len(text), m.end + len(text), m.unit) for m in cell.marks]
+        text += cell.text
+    return text, tuple(marks)

@@ -1,0 +1,127 @@
+"""Precedents as a method: the nearest already-tagged facts vote, the locus query fills up (SPEC 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import dspy
+import numpy as np
+
+from ..retrievers.base import Ranking, Retriever
+from ..retrievers.precedents import Neighbour, Precedents
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.types import Fact
+from .base import Program
+from .config import SearchConfig
+from .serialize import Serializer
+from .trace import Query, Trace
+
+
+class PrecedentsConfig(SearchConfig):
+    """Settings of the vote.
+
+    Args:
+        scope: ``others``: never a precedent of the fact's company; ``own``: its earlier filings too. A
+            precedent of the fact's own filing or source context never votes.
+        fill: complete the ranking to K with the locus query's concepts.
+        shown: how many of the nearest precedents are kept in the trace (``notes["precedents"]``).
+    """
+
+    scope: Literal["others", "own"] = "others"
+    fill: bool = True
+    shown: int = 3
+
+
+class PrecedentVote(Program):
+    """Rank concepts by the votes of the nearest precedents.
+
+    Args:
+        retriever: answers the locus query that fills up the ranking.
+        precedents: the index of already-tagged facts; concepts that the taxonomy does not have are
+            passed over.
+        serializer, taxonomy, config: as for every program.
+    """
+
+    config: PrecedentsConfig
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        precedents: Precedents,
+        serializer: Serializer | None = None,
+        taxonomy: Taxonomy | None = None,
+        config: PrecedentsConfig | None = None,
+    ) -> None:
+        super().__init__(retriever, serializer, taxonomy, config or PrecedentsConfig())
+        self.precedents = precedents
+
+    def forward(self, fact: Fact) -> dspy.Prediction:
+        trace = self.start()
+        with trace.timed("precedents"):
+            vote = self.precedents.vote(fact, self.config.scope)
+            voted = self.known(vote.ranking(self.config.K))
+            near = vote.nearest(self.config.shown)
+        query = Query(self.serializer.locus(fact), "precedents")
+        trace.retrieved([query], [voted])
+        trace.notes["precedents"] = [describe(n) for n in near]
+        if not self.config.fill or len(voted) >= self.config.K:
+            return self.answer(voted, trace)
+        located = self.located(fact, trace)
+        return self.answer(completed(voted, located, self.config.K), trace)
+
+    def located(self, fact: Fact, trace: Trace) -> Ranking:
+        """The locus query's ranking."""
+        (ranking,) = self.search(fact, [Query(self.serializer.locus(fact), "locus")], trace)
+        return ranking
+
+    def known(self, ranking: Ranking) -> Ranking:
+        """The ranking without concepts that the taxonomy does not have."""
+        keep = [i for i, id_ in enumerate(ranking.ids) if id_ in self.taxonomy]
+        if len(keep) == len(ranking):
+            return ranking
+        parts = {name: values[keep] for name, values in ranking.components.items()}
+        ids = [ranking.ids[i] for i in keep]
+        return Ranking(ids, ranking.scores[keep], parts, ranking.candidates, ranking.fell_back)
+
+
+def completed(first: Ranking, rest: Ranking, k: int) -> Ranking:
+    """``first``, then what ``rest`` has besides, at most ``k`` in all.
+
+    Scores of the second part are negative and fall from 0 (exclusive) to -1; components of ``first`` are 0
+    there.
+    """
+    have = set(first.ids)
+    added = [id_ for id_ in rest.ids if id_ not in have][: max(0, k - len(first))]
+    if not added:
+        return first.top(k)
+    falling = -np.arange(1, len(added) + 1, dtype=np.float64) / len(added)
+    parts = {name: np.concatenate((v, np.zeros(len(added)))) for name, v in first.components.items()}
+    return Ranking(
+        [*first.ids, *added],
+        np.concatenate((first.scores, falling)),
+        parts,
+        max(first.candidates, rest.candidates),
+        first.fell_back and rest.fell_back,
+    ).top(k)
+
+
+def describe(neighbour: Neighbour) -> dict[str, object]:
+    """A precedent as it is written into traces and shown to users."""
+    return {
+        "concept": neighbour.concept,
+        "fact_id": neighbour.fact_id,
+        "company": neighbour.company,
+        "locus": neighbour.locus,
+        "share": round(neighbour.weight, 4),
+        "same_company": neighbour.same_company,
+        "same_value": neighbour.same_value,
+    }
+
+
+def as_evidence(neighbours: Sequence[Neighbour]) -> str:
+    """Precedents as one line each, for a source-of-evidence column."""
+    return "; ".join(
+        f"{n.company or n.filing_id or 'earlier tags'}: {n.locus}{' (same value)' if n.same_value else ''}"
+        for n in neighbours
+    )

@@ -1,0 +1,133 @@
+"""The precedent vote as a program, as a companion of FHS, and rows that are grounded once."""
+
+import numpy as np
+import pytest
+from abduce.programs.consistency import ground_rows, shared_evidence
+from abduce.programs.precedents import PrecedentsConfig, PrecedentVote, completed
+from abduce.programs.presets import Parts, build, spec_named
+from abduce.retrievers.base import Ranking
+from abduce.retrievers.bm25 import BM25Retriever
+from abduce.retrievers.precedents import Precedents, Tagged
+from abduce.retrievers.taxonomy import Taxonomy
+from abduce.signatures.dimensions import load_schema
+from abduce.signatures.types import Concept, Fact, SourceContext
+
+
+def fact(
+    id_, row, column="2024", filing="F", company="OTHER", datatype="monetaryItemType", value="5", row_index=1
+):
+    context = SourceContext(context_id=f"{filing}-0", text="<table></table>", modality="table")
+    return Fact(
+        fact_id=id_,
+        value=value,
+        context=context,
+        datatype=datatype,
+        row_header=row,
+        column_header=column,
+        row_index=row_index,
+        filing_id=filing,
+        company=company,
+    )
+
+
+LABELS = {"Cash": "Cash", "Assets": "Assets", "Goodwill": "Goodwill", "Revenues": "Revenues"}
+TAXONOMY = Taxonomy(Concept(id=i, label=label, datatype="monetaryItemType") for i, label in LABELS.items())
+TAGGED = [
+    Tagged(fact("a", "Net sales", filing="A", company="ALPHA"), "Revenues"),
+    Tagged(fact("b", "Net turnover", filing="B", company="BETA"), "NotInTheTaxonomy"),
+]
+
+
+@pytest.fixture(scope="module")
+def parts():
+    retriever = BM25Retriever(TAXONOMY)
+    index = Precedents(TAGGED)
+    return Parts(lambda changes: retriever, TAXONOMY, load_schema("us-gaap"), precedents=lambda: index)
+
+
+def test_votes_first_then_the_locus_query(parts):
+    program = build(spec_named("precedents (others)"), parts)
+    prediction = program(fact=fact("q", "Net sales goodwill", filing="Q", company="NEW"))
+    ranking = prediction.ranking
+    assert ranking.ids[:2] == ["Revenues", "Goodwill"]
+    assert sorted(ranking.ids) == sorted(LABELS)
+    assert ranking.scores[0] > 0 > ranking.scores[1] > ranking.scores[-1]
+    trace = prediction.trace
+    assert [q.form for q in trace.queries] == ["precedents", "locus"]
+    assert trace.counters["retrievals"] == 2
+    assert trace.notes["precedents"][0]["fact_id"] == "a"
+
+
+def test_without_filling_only_what_was_voted_for_and_is_in_the_taxonomy():
+    program = PrecedentVote(BM25Retriever(TAXONOMY), Precedents(TAGGED), config=PrecedentsConfig(fill=False))
+    assert program(fact=fact("q", "Net sales", filing="Q")).ranking.ids == ["Revenues"]
+
+
+def test_scopes(parts):
+    alpha = fact("q", "Net sales", filing="Q", company="Alpha")
+    others = build(spec_named("precedents (others)"), parts)(fact=alpha).ranking
+    own = build(spec_named("precedents (own)"), parts)(fact=alpha).ranking
+    assert others.scores[0] <= 0
+    assert own.ids[0] == "Revenues"
+
+
+def test_no_precedents_is_said():
+    bare = Parts(lambda changes: BM25Retriever(TAXONOMY), TAXONOMY, load_schema("us-gaap"))
+    with pytest.raises(ValueError, match="no precedents"):
+        build(spec_named("precedents (own)"), bare)
+
+
+def test_specs_know_what_they_use():
+    assert spec_named("FHS-rules + precedents (others)").uses_precedents
+    assert spec_named("precedents (own)").uses_precedents
+    assert not spec_named("FHS-rules").uses_precedents
+    assert not spec_named("precedents (own)").needs_model
+    assert not spec_named("FHS-rules + precedents (others)").needs_model
+
+
+def test_fused_into_fhs(parts):
+    program = build(spec_named("FHS-rules + precedents (others)"), parts)
+    prediction = program(fact=fact("q", "Net sales", filing="Q", company="NEW"))
+    assert prediction.ranking.ids[0] == "Revenues"
+    assert "precedents (others)" in [q.form for q in prediction.trace.queries]
+
+
+def test_completed_keeps_order_and_components():
+    first = Ranking(["a", "b"], np.array([0.7, 0.3]), {"share": np.array([0.7, 0.3])})
+    rest = Ranking.of(["b", "c", "d"])
+    whole = completed(first, rest, 4)
+    assert whole.ids == ["a", "b", "c", "d"]
+    assert whole.scores.tolist() == [0.7, 0.3, -0.5, -1.0]
+    assert whole.components["share"].tolist() == [0.7, 0.3, 0.0, 0.0]
+    assert completed(first, rest, 3).ids == ["a", "b", "c"]
+    assert completed(first, rest, 1).ids == ["a"]
+
+
+def test_cells_of_a_row_that_differ_in_dates_only_are_grounded_once():
+    facts = [
+        fact("1", "Cash", "2024"),
+        fact("2", "Cash", "2023"),
+        fact("3", "Cash", "2024 | Gross"),
+        fact("4", "Debt", "2024", row_index=2),
+        fact("5", "Cash", "2024", row_index=7),
+        fact("6", "Cash", "2024", datatype="sharesItemType"),
+    ]
+    assert shared_evidence(facts) == [[0, 1], [2], [3], [4], [5]]
+    calls = []
+
+    def program(fact):
+        calls.append(fact.fact_id)
+        return fact.fact_id
+
+    found = dict(ground_rows(facts, program))
+    assert calls == ["1", "3", "4", "5", "6"]
+    assert found == {0: "1", 1: "1", 2: "3", 3: "4", 4: "5", 5: "6"}
+
+
+def test_mentions_are_never_grouped():
+    context = SourceContext(context_id="c", text="5 and 5")
+    facts = [
+        Fact(fact_id=i, value="5", context=context, modality="text", mention_start=s, mention_end=s + 1)
+        for i, s in (("a", 0), ("b", 6))
+    ]
+    assert shared_evidence(facts) == [[0], [1]]
