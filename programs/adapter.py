@@ -1,9 +1,10 @@
 """How a signature becomes messages and a reply becomes fields: strict JSON, nothing repaired.
 
-DSPy's JSON adapter rebuilds the answer's schema and the system message on every call and repairs replies
-that are not JSON. This one builds both once a signature and accepts a reply only if it is complete JSON
-of the right types. What it forgives is harmless: a ``<think>`` block or prose before the object, a code
-fence around it, keys that no field has, a number where a text is wanted.
+DSPy's JSON adapter rebuilds the answer's schema and the system message on every call, shows the schema as
+an escaped string, and repairs replies that are not JSON. This one builds both once a signature, shows the
+schema as it goes over the wire, and accepts a reply only if it is complete JSON of the right types. What it
+forgives is harmless: a ``<think>`` block or prose before the object, a code fence around it, keys that no
+field has, a number where a text is wanted.
 """
 
 from __future__ import annotations
@@ -54,12 +55,19 @@ class StrictJSON(dspy.JSONAdapter):
                 name: Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
                 for name, info in signature.output_fields.items()
             }
+            format_ = answer_format(signature.__name__, fields)
+            parts = [
+                self.format_field_description(signature),
+                _structure(signature, format_["json_schema"]["schema"]),
+                self.format_task_description(signature),
+            ]
+            named = ", ".join(f"`{name}`" for name in fields)
             shape = _Shape(
-                response_format=answer_format(signature.__name__, fields),
+                response_format=format_,
                 inputs=tuple(signature.input_fields),
                 types={name: pydantic.TypeAdapter(type_) for name, type_ in fields.items()},
-                system=super().format_system_message(signature),
-                requirement=super().user_message_output_requirements(signature),
+                system="\n\n".join(parts),
+                requirement=f"Respond with one JSON object that follows the schema: {named}.",
             )
             self._shapes[signature] = shape
         return shape
@@ -148,6 +156,19 @@ def answer_format(name: str, fields: dict[str, Any]) -> dict[str, Any]:
     model = pydantic.create_model(f"{name}Answer", __config__=pydantic.ConfigDict(extra="forbid"), **typed)
     schema = _closed(model.model_json_schema())
     return {"type": "json_schema", "json_schema": {"name": f"{name}Answer", "schema": schema, "strict": True}}
+
+
+def _structure(signature: type[dspy.Signature], schema: dict[str, Any]) -> str:
+    """The shape of both sides of the conversation; the schema is the one on the wire, written once."""
+    inputs = "\n\n".join(f"[[ ## {name} ## ]]\n{{{name}}}" for name in signature.input_fields)
+    written = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    parts = (
+        "The input has this structure:",
+        inputs,
+        "The output is one JSON object of this schema:",
+        written,
+    )
+    return "\n\n".join(parts)
 
 
 def _closed(schema: Any) -> Any:

@@ -125,16 +125,55 @@ def test_what_was_thought_is_never_read(thought, answer):
     assert json_object(f"<think>{thought}</think>{written}") == answer
 
 
-def test_the_prompt_is_dspys_own_json_prompt():
-    inputs = {"context": "c", "locus": "l"}
-    ours, stock = StrictJSON().format(Ask, [], inputs), dspy.JSONAdapter().format(Ask, [], inputs)
-    assert ours == stock
+def test_the_prompt_by_hand():
+    class Tiny(dspy.Signature):
+        """Say it."""
+
+        table: str = dspy.InputField(desc="a table")
+        locus: str = dspy.InputField(desc="a place in it")
+        answer: str = dspy.OutputField(desc="a word")
+
+    system, user = StrictJSON().format(Tiny, [], {"locus": "here", "table": "1 2 3"})
+    assert system == {
+        "role": "system",
+        "content": (
+            "Your input fields are:\n1. `table` (str): a table\n2. `locus` (str): a place in it\n"
+            "Your output fields are:\n1. `answer` (str): a word\n\n"
+            "The input has this structure:\n\n[[ ## table ## ]]\n{table}\n\n[[ ## locus ## ]]\n{locus}\n\n"
+            "The output is one JSON object of this schema:\n\n"
+            '{"additionalProperties":false,"properties":{"answer":{"type":"string"}},'
+            '"required":["answer"],"type":"object"}\n\n'
+            "In adhering to this structure, your objective is: \n        Say it."
+        ),
+    }
+    assert user == {
+        "role": "user",
+        "content": (
+            "[[ ## table ## ]]\n1 2 3\n\n[[ ## locus ## ]]\nhere\n\n"
+            "Respond with one JSON object that follows the schema: `answer`."
+        ),
+    }
 
 
-def test_demonstrations_are_shown_as_dspy_shows_them():
-    demos = [{"context": "c", "locus": "l", "answer": Inner.model_validate(GOOD["answer"]), "note": "ok"}]
-    inputs = {"context": "c2", "locus": "l2"}
-    assert StrictJSON().format(Ask, demos, inputs) == dspy.JSONAdapter().format(Ask, demos, inputs)
+def test_demonstrations_are_question_and_answer_before_the_question():
+    demo = {"context": "c", "locus": "l", "answer": Inner.model_validate(GOOD["answer"]), "note": "ok"}
+    messages = StrictJSON().format(Ask, [demo], {"context": "c2", "locus": "l2"})
+    assert [m["role"] for m in messages] == ["system", "user", "assistant", "user"]
+    assert "[[ ## locus ## ]]\nl\n" in messages[1]["content"] + "\n"
+    assert json.loads(messages[2]["content"]) == GOOD
+    assert "[[ ## locus ## ]]\nl2\n" in messages[3]["content"]
+
+
+def test_inputs_that_are_not_texts_are_written_as_dspy_writes_them():
+    class Listed(dspy.Signature):
+        """Do it."""
+
+        items: list[str] = dspy.InputField()
+        answer: str = dspy.OutputField()
+
+    ours = StrictJSON().format(Listed, [], {"items": ["a", "b"]})[1]["content"]
+    stock = dspy.JSONAdapter().format(Listed, [], {"items": ["a", "b"]})[1]["content"]
+    assert ours.split("\n\nRespond")[0] == stock.split("\n\nRespond")[0]
 
 
 def test_a_reworded_signature_is_not_mistaken_for_the_first():
