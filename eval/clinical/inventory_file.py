@@ -59,7 +59,7 @@ def load_inventory(path: str | Path, name: str = "icd10cm-2018", whole: bool = F
             rows.append(row)
     if not rows:
         raise InputError("holds no code", file=path)
-    if any(field not in rows[0] for field in FIELDS):
+    if any("laterality" not in row for row in rows):  # the compact form leaves out empty fields, never this
         add_derived(rows)
     concepts = (_concept(row) for row in rows)
     return Taxonomy(concepts, name, ("id", "label", "definition"))
