@@ -86,6 +86,7 @@ def tag_facts(
     schema: str | None,
     data: str | None,
     skip_bad: bool,
+    mentions: Path | None = None,
     console: Console | None = None,
 ) -> None:
     """Tag every fact of a file; write a CSV, print a table, or explain one fact.
@@ -96,6 +97,14 @@ def tag_facts(
     console = console or Console()
     notes = Console(stderr=True)
     folder = DataFolder.find(data)
+    if mentions is not None:
+        from .clinical.tagnote import tag_note
+
+        constants = next((d.fact_constants for d in DOMAINS.values() if d.taxonomy == taxonomy), {})
+        tag_note(
+            path, mentions, constants, lambda: _ready(taxonomy, folder, program, schema), top, out, console
+        )
+        return
     found, domain = find_taxonomy(taxonomy, folder)
     bad: list[InputError] | None = [] if skip_bad else None
     if path is None:
@@ -111,19 +120,7 @@ def tag_facts(
         notes.print(f"{len(bad)} bad facts were skipped", markup=False)
     if not examples:
         raise InputError("has no facts", file=path)
-    try:
-        spec = spec_named(program)
-        parts = make_parts(found, domain, {"kind": "bm25"}, None if schema is None else load_schema(schema))
-    except ValueError as e:
-        raise InputError(str(e)) from e
-    if spec.needs_gold:
-        raise InputError(f"{program!r} is an oracle: it needs the gold concept and cannot tag")
-    if spec.needs_model:
-        raise InputError(
-            f"the program {program!r} calls a language model; choose one without (locus, direct, FHS-rules), "
-            "or run it with an experiment file that has an [lm] table"
-        )
-    method = build(spec, parts)
+    method, parts = _method(program, found, domain, schema)
     if explain is not None:
         chosen = next((e for e in examples if e.id == explain), None)
         if chosen is None:
@@ -139,6 +136,33 @@ def tag_facts(
         console.print(_table(ranked, found, parts))
         if len(ranked) > SHOWN:
             console.print(f"... and {len(ranked) - SHOWN:,} more; --out FILE.csv writes all", markup=False)
+
+
+def _method(program: str, found: Taxonomy, domain: Domain, schema: str | None) -> tuple[Any, Parts]:
+    """A program that calls no model, and what it is made of.
+
+    Raises:
+        InputError: no such program or schema, or a program that cannot tag.
+    """
+    try:
+        spec = spec_named(program)
+        parts = make_parts(found, domain, {"kind": "bm25"}, None if schema is None else load_schema(schema))
+    except ValueError as e:
+        raise InputError(str(e)) from e
+    if spec.needs_gold:
+        raise InputError(f"{program!r} is an oracle: it needs the gold concept and cannot tag")
+    if spec.needs_model:
+        raise InputError(
+            f"the program {program!r} calls a language model; choose one without (locus, direct, FHS-rules), "
+            "or run it with an experiment file that has an [lm] table"
+        )
+    return build(spec, parts), parts
+
+
+def _ready(name: str, folder: DataFolder, program: str, schema: str | None) -> tuple[Taxonomy, Any]:
+    """A taxonomy by name and a program over it."""
+    found, domain = find_taxonomy(name, folder)
+    return found, _method(program, found, domain, schema)[0]
 
 
 def _run(method: Any, examples: Sequence[Example], console: Console) -> list[tuple[Fact, Ranking]]:

@@ -33,6 +33,12 @@ def tag(
     data: Annotated[
         str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
     ] = None,
+    mentions: Annotated[
+        Path | None,
+        typer.Option(
+            help="The first argument is a note (text); its mentions: CSV with mention, or start and end."
+        ),
+    ] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over bad facts and count them.")] = False,
 ) -> None:
     """Tag facts with the concepts of a taxonomy.
@@ -44,6 +50,8 @@ def tag(
         abduce tag facts.jsonl --taxonomy my-concepts.csv --program FHS-rules
 
         abduce tag --explain F007-f00546
+
+        abduce tag note.txt --taxonomy icd10cm-2018 --mentions mentions.csv
     """
     from ..tagging import tag_facts
 
@@ -58,4 +66,5 @@ def tag(
         schema=schema,
         data=data,
         skip_bad=skip_bad,
+        mentions=mentions,
     )
