@@ -153,23 +153,15 @@ def _without(table: Table, last: int) -> Table:
 
 
 def failure_table(run: Run) -> Table | None:
-    """How often which error occurred in which row, with one example; None where nothing failed.
-
-    Reads ``failures.jsonl`` of the run's folder.
-    """
-    from .runlog import read_lines
-
-    path = run.folder / "failures.jsonl" if run.folder is not None else None
-    if path is None or not path.exists():
-        return None
+    """How often which error occurred in which row, with one example; None where nothing failed."""
     counts: Counter[tuple[str, str]] = Counter()
-    first: dict[tuple[str, str], Mapping[str, str]] = {}
-    for failure in read_lines(path):
-        key = failure["row"], failure["type"]
-        counts[key] += 1
-        first.setdefault(key, failure)
-    rows: list[list[Value]] = [
-        [row, n, kind, first[row, kind]["id"], first[row, kind]["message"][:120]]
-        for (row, kind), n in counts.most_common()
-    ]
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for row in run.rows:
+        for (_, id_), reason in row.errors.items():
+            key = row.name, reason["type"]
+            counts[key] += 1
+            first.setdefault(key, (id_, reason["message"][:120]))
+    if not counts:
+        return None
+    rows: list[list[Value]] = [[row, n, kind, *first[row, kind]] for (row, kind), n in counts.most_common()]
     return Table(["row", "failed", "error", "for example", "reason"], rows, title="Failures")

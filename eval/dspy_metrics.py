@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 
+from ..signatures.types import UtilityLabel
 from .feedback import question_feedback, taxonomy_feedback
-from .metrics import accuracy, measure
+from .metrics import accuracy, measure, useful
 from .rows import Example
 
 if TYPE_CHECKING:
     from ..programs.context import Passages
+    from ..programs.judge import ContextJudge
     from ..programs.profiles import Profiles
 
 
@@ -101,6 +103,52 @@ class AnswerMetric(_Metric):
         if not isinstance(pred, dspy.Prediction) or "answer" not in pred:
             return "There is no answer: the program failed on this question."
         return question_feedback(pred, example.gold, self._passages)
+
+
+class UtilityMetric(_Metric):
+    """``DUR`` of one question: whether its context is Entailed or Useful, by a judge.
+
+    Args:
+        judge: sees question, options, gold answer and context. A label that the prediction's trace
+            already holds (``notes["judges"]``) is taken instead.
+        passages: the corpus; with it the feedback says which query found the answer's words.
+
+    Examples need ``question`` as input and ``gold``, the right option's key, as their label.
+    """
+
+    def __init__(self, judge: ContextJudge, passages: Passages | None = None) -> None:
+        super().__init__("DUR", 1.0)
+        self._judge = judge
+        self._passages = passages
+
+    def __call__(
+        self,
+        example: dspy.Example,
+        pred: Any,
+        trace: Any = None,
+        pred_name: str | None = None,
+        pred_trace: Any = None,
+    ) -> Any:
+        if not isinstance(pred, dspy.Prediction) or "context" not in pred:
+            label, words = None, "There is no context: the program failed on this question."
+        else:
+            label = self._label(example, pred)
+            words = f"{question_feedback(pred, example.gold, self._passages)}\nJudge: the context is " + (
+                f"{label.value}." if label else "not judged (no valid reply)."
+            )
+        score = 0.0 if label is None else useful(label)
+        if trace is not None and pred_name is None:
+            return score >= self.demo_at
+        return dspy.Prediction(score=score, feedback=words)
+
+    def _label(self, example: dspy.Example, pred: Any) -> UtilityLabel | None:
+        known = pred.trace.notes.get("judges") if "trace" in pred else None
+        if known:
+            label = known[0]["label"]
+        else:
+            judged = self._judge(question=example.question, gold=example.gold, context=pred.context)
+            label = judged.utility.label
+        return None if label is None else UtilityLabel(label)
 
 
 def _rankings(pred: Any) -> tuple[list[str], list[str]]:

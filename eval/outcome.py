@@ -27,7 +27,8 @@ class RowResult:
     """One row's values: arrays of shape (seeds, examples), in the run's order.
 
     A failed example has 0 in every measure of the row. NaN: the measure does not apply to the example, or
-    (in an unfinished run) the example is not done. ``costs`` has NaN where an example failed.
+    (in an unfinished run) the example is not done. ``costs`` has NaN where an example failed. ``errors``
+    has the reason of each failure by (seed, example id): type, message (one line) and place.
     """
 
     name: str
@@ -40,6 +41,7 @@ class RowResult:
     reference: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     lines: Sequence[bytes] = ()
+    errors: Mapping[tuple[int, str], Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def collect(
@@ -68,7 +70,15 @@ class RowResult:
             for c in dict.fromkeys(c for o in flat for c in o.cost)
         }
         seconds = _grid([[o.seconds if o else None for o in line] for line in grid])
-        return cls(name, list(seeds), values, costs, seconds, failed, done, reference, settings, lines)
+        errors = {
+            (seed, e.id): o.error
+            for seed, line in zip(seeds, grid, strict=True)
+            for e, o in zip(examples, line, strict=True)
+            if o is not None and o.error is not None
+        }
+        return cls(
+            name, list(seeds), values, costs, seconds, failed, done, reference, settings, lines, errors
+        )
 
     def per_example(self, measure: str) -> Floats:
         """The mean over seeds for each example, shape (examples,); NaN where the measure does not apply."""

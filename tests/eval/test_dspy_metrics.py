@@ -1,9 +1,10 @@
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
-from abduce.eval.dspy_metrics import AnswerMetric, TaxonomyMetric
+from abduce.eval.dspy_metrics import AnswerMetric, TaxonomyMetric, UtilityMetric
 from abduce.programs.fusion import Pool
 from abduce.programs.profiles import Profiles
 from abduce.programs.trace import Judged, Query, Trace
@@ -137,6 +138,31 @@ def test_answer_feedback_names_hypothesis_and_query() -> None:
     none = AnswerMetric()(example, dspy.Prediction(answer="", options=options, trace=trace))
     assert (none.score, "no valid answer came" in none.feedback) == (0, True)
     assert "the program failed" in AnswerMetric()(example, None).feedback
+
+
+@pytest.mark.parametrize(
+    ("label", "score"),
+    [("Entailed", 1), ("Useful-but-Not-Entailed", 1), ("Not Useful", 0), (None, 0)],
+)
+def test_utility_is_the_judges_word(label: str | None, score: int) -> None:
+    asked: list[Any] = []
+
+    def judge(**inputs: Any) -> Any:
+        asked.append(inputs)
+        return SimpleNamespace(utility=SimpleNamespace(label=label))
+
+    metric = UtilityMetric(judge)  # type: ignore[arg-type]
+    example = dspy.Example(question="?", gold="B").with_inputs("question")
+    pred = dspy.Prediction(answer="A", options={"B": "b"}, context=("p1",), trace=Trace())
+    got = metric(example, pred)
+    assert got.score == score
+    assert (f"the context is {label}." if label else "not judged") in got.feedback
+    assert asked == [{"question": "?", "gold": "B", "context": ("p1",)}]
+    assert metric(example, pred, []) is bool(score)
+    pred.trace.notes["judges"] = [{"label": "Entailed"}]
+    assert metric(example, pred).score == 1
+    assert len(asked) == 2
+    assert "the program failed" in metric(example, None).feedback
 
 
 class Guess(dspy.Module):

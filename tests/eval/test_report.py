@@ -148,6 +148,11 @@ def test_report_has_every_part(folder: Path) -> None:
     assert failures.rows == [["bad", 1, "ValueError", "e39", "no | reply"]]
 
 
+def test_failures_without_a_folder_are_told_too() -> None:
+    got = run([row("bad", 8, seeds=(0, 1))], examples(), codec=Codec())
+    assert report_tables(got)[-1].rows == [["bad", 2, "ValueError", "e39", "no | reply"]]
+
+
 def test_differences_table_by_hand(folder: Path) -> None:
     got = cells(b.against(Run.load(folder), "base"))
     assert got["good one"]["R@1"].value == pytest.approx(0.625)
