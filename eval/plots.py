@@ -24,6 +24,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's colours, told apart by readers of every colour vision."""
 
 _MARKERS = "osD^vPX*"
+_LINES = ("-", "--", ":", "-.")
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -70,12 +71,12 @@ def _save(figure: Any, folder: Path, name: str) -> list[Path]:
     return paths
 
 
-def _look(i: int) -> dict[str, Any]:
-    """Colour and line of the i-th row: after eight rows the colours come again, dashed."""
-    return {
-        "color": COLOURS[i % len(COLOURS)],
-        "linestyle": ("-", "--", ":", "-.")[i // len(COLOURS) % 4],
-    }
+def look(i: int) -> tuple[str, str, str]:
+    """Colour, line and marker of the i-th row: after eight rows the colours come again with another line
+    and another marker, so that 32 rows all differ."""
+    again = i // len(COLOURS)
+    colour, line = COLOURS[i % len(COLOURS)], _LINES[again % len(_LINES)]
+    return colour, line, _MARKERS[(i + 3 * again) % len(_MARKERS)]
 
 
 def recall_curve(row: RowResult) -> tuple[list[int], list[float]]:
@@ -100,8 +101,9 @@ def plot_recall(run: Run, folder: Path) -> list[Path]:
         return []
     with _canvas(6.4, 4.2) as (figure, axes):
         for name, i, ks, values in sorted(curves, key=lambda c: -float(np.mean(c[3]))):
-            marked = len(ks) <= 8
-            axes.plot(ks, values, label=name, linewidth=1.6, marker="o" if marked else None, ms=4, **_look(i))
+            colour, line, marker = look(i)
+            shown = marker if len(ks) <= 8 else None
+            axes.plot(ks, values, label=name, lw=1.6, color=colour, ls=line, marker=shown, ms=4)
         axes.set_xscale("log")
         ticks = sorted({k for c in curves for k in (1, 10, 50, 200) if k <= c[2][-1]} | {curves[0][2][-1]})
         axes.set_xticks(ticks, [str(t) for t in ticks])
@@ -125,11 +127,19 @@ def plot_cost(run: Run, folder: Path, measure: str | None = None) -> list[Path]:
     found = run.bootstrap.intervals([row.per_example(measure) for row in rows])
     with _canvas(6.4, 4.2) as (figure, axes):
         for i, (row, x, got) in enumerate(zip(rows, spent, found, strict=True)):
-            error = [[got.mean - got.low], [got.high - got.mean]]
+            colour, _, marker = look(i)
             axes.errorbar(
-                x, got.mean, _arms(error), fmt=_MARKERS[i % len(_MARKERS)], ms=6, capsize=2.5,
-                elinewidth=1, color=COLOURS[i % len(COLOURS)], label=row.name,
-            )  # fmt: skip
+                x,
+                got.mean,
+                _arms([[got.mean - got.low], [got.high - got.mean]]),
+                fmt=marker,
+                ms=6,
+                mfc=colour if i < len(COLOURS) else "white",
+                capsize=2.5,
+                elinewidth=1,
+                color=colour,
+                label=row.name,
+            )
         axes.set_xlabel("model calls per example" if called else "milliseconds per example (log)")
         if not called and min(spent) > 0:
             axes.set_xscale("log")

@@ -210,7 +210,9 @@ class Run:
         if any("sd" in entry for entry in summary):
             notes.append("±: standard deviation over seeds.")
         if marked:
-            notes.append(f"▲ ▼: differs from {baseline} (p < .05, Holm over rows; Acc by McNemar's test).")
+            single = "Acc" in self.measures and all(len(row.seeds) == 1 for row in self.rows)
+            exact = "; Acc by McNemar's test" if single else ""
+            notes.append(f"▲ ▼: differs from {baseline} (p < .05, Holm over rows{exact}).")
         missing = sum(int((~row.done).sum()) for row in self.rows)
         if missing:
             notes.append(

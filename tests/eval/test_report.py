@@ -190,6 +190,19 @@ def test_plots_hold_the_runs_numbers(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "p" / "recall.svg").read_bytes() == before
 
 
+def test_32_rows_look_different() -> None:
+    assert len({plots.look(i) for i in range(32)}) == 32
+    assert len({plots.look(i)[::2] for i in range(32)}) == 32
+
+
+def test_the_note_names_the_test_that_was_used() -> None:
+    one = run([row("a", 9), row("b", 20)], examples(), codec=Codec(), baseline="a")
+    two = run([row("a", 9, seeds=(0, 1)), row("b", 20)], examples(), codec=Codec(), baseline="a")
+    assert "Acc by McNemar's test" in str(one.table())
+    assert "McNemar" not in str(two.table())
+    assert "Holm over rows)" in str(two.table())
+
+
 def test_recall_curve_is_exact_at_every_depth(folder: Path) -> None:
     loaded = Run.load(folder)
     ks, values = plots.recall_curve(loaded["base"])
