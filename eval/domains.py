@@ -85,7 +85,7 @@ CLINICAL = Domain(
     fact_constants={"modality": "text", "datatype": "diagnosis"},
     groups={"tier": "relocation_tier"},
     apart={"tier": "A"},
-    precedents=("train",),
+    precedents=("train", "dev"),
 )
 
 DOMAINS = {domain.name: domain for domain in (FINANCE, CLINICAL)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -132,10 +133,13 @@ class PrecedentSource:
 
 
 def domain_precedents(folder: DataFolder, domain: Domain) -> PrecedentSource | None:
-    """The already-tagged facts of a data folder, or None where it has none."""
+    """The already-tagged facts of a data folder (of the splits that it has), or None where it has none."""
+    paths = []
+    for split in domain.precedents:
+        with suppress(InputError):
+            paths.append(folder.file(domain.name, domain.splits[split]))
     try:
         contexts = folder.file(domain.name, "contexts.jsonl.gz")
-        paths = [folder.file(domain.name, domain.splits[split]) for split in domain.precedents]
     except InputError:
         return None
     return PrecedentSource(paths, contexts, domain) if paths else None

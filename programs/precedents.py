@@ -7,6 +7,7 @@ from typing import Literal
 
 import dspy
 import numpy as np
+from pydantic import Field
 
 from ..retrievers.base import Ranking, Retriever
 from ..retrievers.precedents import Neighbour, Precedents
@@ -25,11 +26,14 @@ class PrecedentsConfig(SearchConfig):
         scope: ``others``: never a precedent of the fact's company; ``own``: its earlier filings too. A
             precedent of the fact's own filing or source context never votes.
         fill: complete the ranking to K with the locus query's concepts.
+        locus: what the locus query adds: its reciprocal rank of a concept times this, at least 0, on top
+            of the concept's share of the votes. It orders concepts that few or no precedents have.
         shown: how many of the nearest precedents are kept in the trace (``notes["precedents"]``).
     """
 
     scope: Literal["others", "own"] = "others"
     fill: bool = True
+    locus: float = Field(0.0, ge=0.0)
     shown: int = 3
 
 
@@ -65,6 +69,9 @@ class PrecedentVote(Program):
         query = Query(self.serializer.locus(fact), "precedents")
         trace.retrieved([query], [voted])
         trace.notes["precedents"] = [describe(n) for n in near]
+        if self.config.locus > 0:
+            located = self.located(fact, trace)
+            return self.answer(blended(voted, located, self.config.locus, self.config.K), trace)
         if not self.config.fill or len(voted) >= self.config.K:
             return self.answer(voted, trace)
         located = self.located(fact, trace)
@@ -83,6 +90,24 @@ class PrecedentVote(Program):
         parts = {name: values[keep] for name, values in ranking.components.items()}
         ids = [ranking.ids[i] for i in keep]
         return Ranking(ids, ranking.scores[keep], parts, ranking.candidates, ranking.fell_back)
+
+
+def blended(voted: Ranking, located: Ranking, weight: float, k: int) -> Ranking:
+    """The concepts of both rankings by share of the votes + ``weight`` / rank by the locus query.
+
+    Components are ``share`` and ``locus`` (the reciprocal rank); ties by id.
+    """
+    share = dict(zip(voted.ids, voted.scores.tolist(), strict=True))
+    place = {id_: 1.0 / rank for rank, id_ in enumerate(located.ids, 1)}
+    score = {id_: share.get(id_, 0.0) + weight * place.get(id_, 0.0) for id_ in {**share, **place}}
+    ids = sorted(score, key=lambda id_: (-score[id_], id_))[:k]
+    parts = {
+        "share": np.array([share.get(id_, 0.0) for id_ in ids]),
+        "locus": np.array([place.get(id_, 0.0) for id_ in ids]),
+    }
+    candidates = max(voted.candidates, located.candidates)
+    fell_back = voted.fell_back and located.fell_back
+    return Ranking(ids, np.array([score[id_] for id_ in ids]), parts, candidates, fell_back)
 
 
 def completed(first: Ranking, rest: Ranking, k: int) -> Ranking:
