@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import dspy
 import numpy as np
@@ -33,7 +33,7 @@ class PrecedentsConfig(SearchConfig):
 
     scope: Literal["others", "own"] = "others"
     fill: bool = True
-    locus: float = Field(0.0, ge=0.0)
+    locus: Annotated[float, Field(ge=0.0)] = 0.0
     shown: int = 3
 
 
