@@ -22,6 +22,19 @@ LABEL_MEASURES = {
     "Not Useful": UtilityLabel.NOT_USEFUL,
 }
 GOLD_TOKENS = "GoldTok"
+COUNTED = (
+    "left_out",
+    "dropped_replies",
+    "direct_fallback",
+    "answer_off_options",
+    "no_candidates",
+    "main_rag_no_logprobs",
+    "main_rag_unjudged",
+    "lexical_hyde",
+    "judge_llm_calls",
+    "judge_inconsistent",
+)
+"""Counters of the trace that the table of costs shows where they are not 0."""
 
 
 class QuestionCodec:
@@ -50,9 +63,7 @@ class QuestionCodec:
             "completion_tokens": sum(c.completion_tokens for c in own),
             "documents": len(ids),
             "context_tokens": notes.get("context_tokens", 0),
-            "left_out": counters["left_out"],
-            "dropped_replies": counters["dropped_replies"],
-        }
+        } | {name: counters[name] for name in COUNTED}
         if notes.get("overlap") is not None:
             cost["overlap"] = notes["overlap"]
         covered = None

@@ -19,7 +19,7 @@ from .qa_experiment import QAExperiment, resolved_qa
 from .qa_judging import Judge
 from .qa_report import question_tables
 from .qa_session import make_qa_rows, make_rag_parts, usable_judges
-from .questions import LabelledQuestion, named_questions
+from .questions import BUNDLED, LabelledQuestion, named_questions
 from .results import Run
 from .rows import fingerprint
 from .runner import run
@@ -45,8 +45,9 @@ def run_qa(
 
     Args:
         experiment: what to run.
-        data: the data folder.
-        split: only this question set, in place of the experiment's.
+        data: the data folder; the bundled one holds :data:`~abduce.eval.questions.BUNDLED` only, and those
+            are then asked.
+        split: only this question set (a name or a file), in place of the experiment's.
         limit: only the first N questions of each question set.
         rows: only these rows.
         out: the run folder.
@@ -76,7 +77,9 @@ def run_qa(
     if retriever is not None:
         experiment = replace(experiment, retriever={"kind": retriever})
     folder = DataFolder.find(data)
-    questions = limited(named_questions(folder, [split] if split else experiment.questions), limit)
+    names = [split] if split else BUNDLED if folder.bundled else experiment.questions
+    free = all(getattr(row.spec.resolve(), "open_ended", False) for row in experiment.rows)
+    questions = limited(named_questions(folder, names, free), limit)
     said = f"{', '.join(dict.fromkeys(q.dataset for q in questions))}, {len(questions):,} questions"
     said += f", corpus {experiment.corpus}, from {folder}"
     console.print(f"Data: {said}", markup=False, highlight=False)

@@ -24,6 +24,9 @@ DATASETS: Mapping[str, str] = {
 }
 """Data sets of a data folder: files of its ``qa`` folder."""
 
+BUNDLED = ("mmlu-med-dev",)
+"""Those that come with abduce (a part of each)."""
+
 _LETTERS = "ABCDEFGHIJ"
 _OPTION_COLUMNS = tuple(f"option_{letter.lower()}" for letter in _LETTERS)
 
@@ -206,12 +209,13 @@ def gold_key(answer: Any, options: Mapping[str, str], by_place: bool = False) ->
     return same[0] if len(same) == 1 else None
 
 
-def named_questions(folder: Any, names: Iterable[str]) -> list[LabelledQuestion]:
+def named_questions(folder: Any, names: Iterable[str], open_ended: bool = False) -> list[LabelledQuestion]:
     """The questions of several data sets, in order, each with its gold answer.
 
     Args:
         folder: an :class:`abduce.eval.data.DataFolder`.
         names: of :data:`DATASETS`, or paths of question files.
+        open_ended: questions without options are taken; their gold answer is a text.
 
     Raises:
         InputError: no such data set or file, or a bad row; an id that two data sets share.
@@ -223,9 +227,10 @@ def named_questions(folder: Any, names: Iterable[str]) -> list[LabelledQuestion]
         elif Path(name).suffix:
             path = Path(name)
         else:
-            known = ", ".join(DATASETS)
-            raise InputError(f"no question set {name!r}: give the path of a file, or one of {known}")
-        found += read_questions(path, name if name in DATASETS else None, need_gold=True)
+            sets = ", ".join(DATASETS)
+            raise InputError(f"no question set {name!r}: give the path of a file, or one of {sets}")
+        known = name if name in DATASETS else None
+        found += read_questions(path, known, need_gold=True, open_ended=open_ended)
     ids = [item.question.question_id for item in found]
     if len(set(ids)) < len(ids):
         twice = next(i for i in ids if ids.count(i) > 1)

@@ -191,6 +191,68 @@ set = { answer = false }
     assert result["rules"].mean("GoldTok")[0] == 1.0
 
 
+def test_fall_backs_are_shown_with_the_costs(folder, model, tmp_path):
+    rows = """
+[[row]]
+name = "MAIN-RAG"
+program = "MAIN-RAG"
+set = { B_max = 2 }
+[[row]]
+name = "HyDE"
+program = "HyDE"
+"""
+    toml = text(rows=rows).replace('baseline = "Simple RAG"', "").replace('no_rag = "No-RAG (CoT)"', "")
+    result, _ = run(toml, folder, lm=lm(model), out=tmp_path / "run")
+    assert result["MAIN-RAG"].costs["main_rag_no_logprobs"].mean() == 1  # the stub gives none
+    assert result["HyDE"].costs["lexical_hyde"].mean() == 1
+    (costs,) = (t for t in report_tables(*load_run(tmp_path / "run")) if t.title == "Cost per example")
+    assert {"main rag no logprobs", "lexical hyde"} <= set(costs.columns)
+
+
+def test_free_form_questions(folder, model, tmp_path):
+    path = tmp_path / "free.jsonl"
+    path.write_text(
+        json.dumps({"id": "1", "question": "What lowers sugar?", "answer": "Insulin."})
+        + "\n"
+        + json.dumps({"id": "2", "question": "What raises sugar?", "answer": "glucagon"})
+    )
+    rows = """
+[[row]]
+name = "open"
+program = "HCQR"
+set = { open_ended = true }
+"""
+    toml = text(rows=rows).replace('baseline = "Simple RAG"', "").replace('no_rag = "No-RAG (CoT)"', "")
+    result, _ = run(toml, folder, lm=lm(model), split=str(path))
+    assert result["open"].values["Acc"].tolist() == [[1.0, 0.0]]
+    closed = toml.replace("open_ended = true", "open_ended = false")
+    with pytest.raises(InputError, match="has no options"):
+        run(closed, folder, lm=lm(model), split=str(path))
+
+
+def test_bundled_data_need_no_folder(monkeypatch):
+    monkeypatch.delenv("ABDUCE_DATA", raising=False)
+    path = qa_file("hcqr-no-model")
+    out = io.StringIO()
+    experiment = parse_qa(path.read_text(), path).only(["question", "question + options"])
+    result = run_qa(experiment, limit=20, console=Console(file=out, width=120))
+    assert "from the data bundled with abduce" in out.getvalue()
+    assert len(result.examples) == 20
+    assert result["question + options"].mean("GoldTok")[0] >= result["question"].mean("GoldTok")[0]
+
+
+def test_bundled_questions_and_passages():
+    from abduce.eval.corpora import load_corpus
+    from abduce.eval.data import DataFolder
+    from abduce.eval.questions import BUNDLED, named_questions
+
+    bundled = DataFolder(Path(str(qa_file("hcqr-smoke"))).parents[1] / "bundled", bundled=True)
+    assert len(named_questions(bundled, BUNDLED)) == 60
+    corpus = load_corpus("medical", bundled)
+    assert len(corpus) == 3000
+    assert all(p.metadata["url"] and p.metadata["source"] for p in corpus)
+
+
 def test_split_limit_and_rows(folder, model):
     result, _ = run(text(), folder, lm=lm(model), limit=2, rows=["HCQR"], split="mmlu-med-dev")
     assert [r.name for r in result.rows] == ["HCQR"]
