@@ -114,7 +114,7 @@ def run(
             works.append(work)
         if folder is not None:
             names = {"experiment": experiment, "data": data, "baseline": baseline}
-            _describe(folder, works, examples, codec, names, resolved)
+            _describe(folder, works, examples, versions, codec, names, resolved)
             folder.write_failures(_failures(works, examples))
         session = _Session(works, examples, versions, codec, retry_failed, keep, folder, on_progress)
         session.run(concurrency)
@@ -331,6 +331,7 @@ def _describe(
     folder: RunFolder,
     works: Sequence[_Work],
     examples: Sequence[Example],
+    versions: Mapping[str, str],
     codec: Codec,
     names: Mapping[str, str | None],
     resolved: str,
@@ -341,7 +342,7 @@ def _describe(
     lines = (
         {
             "id": e.id,
-            "x": e.fingerprint(),
+            "x": versions[e.id],
             "gold": sorted(e.gold) if isinstance(e.gold, set | frozenset) else e.gold,
             "cluster": e.cluster,
             "groups": dict(e.groups),

@@ -391,6 +391,36 @@ def test_a_second_run_into_one_folder_refuses(tmp_path: Path) -> None:
     assert run([row("a", rank)], examples(), codec=CODEC, out=tmp_path).resumed == 12
 
 
+def test_another_process_refuses_while_one_runs_and_disturbs_nothing(tmp_path: Path) -> None:
+    folder, go = tmp_path / "r", tmp_path / "go"
+    script = textwrap.dedent(
+        """
+        import pathlib, sys, time
+        sys.path.insert(0, {tests!r})
+        from test_runner import CODEC, examples, row
+        from abduce.eval.runner import run
+
+        def rank(n):
+            while not pathlib.Path({go!r}).exists():
+                time.sleep(0.01)
+            return 1
+
+        run([row("a", rank)], examples(), codec=CODEC, out={out!r}, concurrency=2)
+        """
+    ).format(tests=str(Path(__file__).parent), go=str(go), out=str(folder))
+    first = subprocess.Popen([sys.executable, "-c", script])
+    while first.poll() is None and not (folder / "rows" / "a.jsonl").exists():
+        time.sleep(0.01)
+    second = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    with pytest.raises(InputError, match=f"another run is writing here .process {first.pid} on "):
+        run([row("a")], examples(), codec=CODEC, out=folder)
+    go.touch()
+    assert first.wait() == 0
+    assert second.returncode == 1
+    assert f"process {first.pid}" in second.stderr
+    assert Run.load(folder).summary()["rows"][0]["n"] == 12
+
+
 def test_a_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
     script = (
         "import os, sys\nfrom abduce.eval.runfolder import RunFolder\n"
