@@ -62,7 +62,8 @@ class LMPlanner(dspy.Module):
             state = ask(self.formulate, trace, "formulate", **inputs)
         if state is None:
             return None
-        letter = choices.letter(state.working_hypothesis)
+        find = choices.letter if self.options else choices.named
+        letter = find(state.working_hypothesis)
         if letter is None and self.options:
             trace.count("hypothesis_off_options")
         hypothesis = choices.texts[letter] if letter else state.working_hypothesis

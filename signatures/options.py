@@ -30,6 +30,8 @@ _LEADING = re.compile(
     r"([A-Za-z])(?=$|\s*[.:)\]\-,]|\W*$)",
     re.IGNORECASE,
 )
+_SPECIES = re.compile(r"\.\s+[a-z]")
+"""What follows the letter in ``C. difficile``: an abbreviated genus, not an option's letter."""
 
 
 def _plain(text: str) -> str:
@@ -77,9 +79,18 @@ class Choices:
             same = [letter for letter, text in named.items() if _plain(text) == wanted]
             if len(same) == 1:
                 return same[0]
-        if (found := _LEADING.match(reply)) and (letter := found[1].upper()) in self.texts:
-            return letter
-        return None
+        found = _LEADING.match(reply)
+        if found is None or (letter := found[1].upper()) not in self.texts:
+            return None
+        rest = reply[found.end() :]
+        if _SPECIES.match(rest) and not _plain(self.texts[letter]).startswith(_plain(rest.lstrip(".)"))):
+            return None
+        return letter
+
+    def named(self, text: str) -> str | None:
+        """The letter of the option whose whole text this is; None where there is none."""
+        wanted = _plain(text)
+        return next((letter for letter, own in self.texts.items() if _plain(own) == wanted), None)
 
     def key(self, reply: str) -> str | None:
         """The question's own key of the option that a reply names; None where it names none."""
