@@ -21,7 +21,8 @@ def read_fincl(path: Path, located: Path, bad: list[InputError] | None = None) -
     Args:
         path: ``FinCL-eval-subset.csv`` (context, category, entity, entity_type, query, answer).
         located: the row and column headers of each fact, by its index in the CSV; a fact that could not
-            be located has none.
+            be located has none. A mention's place that does not hold its value (it was located in another
+            text) gives way to the only place that does, if there is just one.
         bad: where given, a bad fact is appended here and passed over.
 
     Raises:
@@ -41,8 +42,8 @@ def read_fincl(path: Path, located: Path, bad: list[InputError] | None = None) -
             continue
         where = headers.get(index, {})
         start = where.get("mention_start")
-        if category == "text" and start is None and text.count(value) == 1:
-            start = text.index(value)
+        if start is None or text[start : start + len(value)] != value:
+            start = text.index(value) if text.count(value) == 1 else None
         digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
         try:
             context = SourceContext.model_validate({"context_id": digest, "text": text, "modality": category})

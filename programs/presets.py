@@ -168,8 +168,9 @@ class Parts:
     precedents: Callable[[], Precedents] | None = None
 
     def serializer_for(self, changes: Mapping[str, Any]) -> Serializer:
+        given = {k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
         try:
-            return replace(self.serializer, **changes)
+            return replace(self.serializer, **given)
         except TypeError as e:
             raise ValueError(f"no serializer setting among {', '.join(changes)}") from e
 

@@ -1,0 +1,139 @@
+"""The bundled experiments: they parse, every row runs, replays cost no call, resolved files run again."""
+
+import pytest
+from abduce.eval.domains import FINANCE
+from abduce.eval.experiment import bundled_experiments, load_experiment, parse_experiment, resolved_toml
+from abduce.eval.rows import Example
+from abduce.eval.runner import run
+from abduce.eval.session import make_parts, make_rows
+from abduce.retrievers.errors import InputError
+
+OURS = [
+    name for name in bundled_experiments() if name.startswith("finance-") and name != "finance-precedents"
+]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_resolved_experiment_is_the_same_experiment(name, tmp_path):
+    experiment = load_experiment(name)
+    again = parse_experiment(resolved_toml(experiment, "x", 1), tmp_path / "resolved.toml")
+    assert [
+        (r.name, r.spec.resolve(), r.spec.model_dump(mode="json", exclude={"config"})) for r in again.rows
+    ] == [
+        (r.name, r.spec.resolve(), r.spec.model_dump(mode="json", exclude={"config"}))
+        for r in experiment.rows
+    ]
+    assert again.seeds == experiment.seeds
+    assert again.baseline == experiment.baseline
+
+
+def verdicts(asked):
+    shown = asked.field("candidates").count("\n") + 1
+    item = "sxnsxn"
+    if "chance in percent" in asked.prompt:
+        item = [80, -1, 10, 70, -1, 20]
+    elif "one object a candidate" in asked.prompt:
+        names = ("Family", "Role", "Event", "Qualifier", "Scope", "Temporal")
+        item = dict(zip(names, ("support", "abstain", "no_support") * 2, strict=True))
+    return {"verdicts": [item] * shown}
+
+
+@pytest.fixture
+def lm(scripted, reply):
+    described = {"description": "amount of revenue recognised", "critique": "fine"}
+    return scripted(
+        generator=lambda a: reply(
+            f"amount of interest expense {a.sample}", Family="expense", Role="interest"
+        ),
+        verifier=verdicts,
+        selector=lambda a: {
+            "ids": [a.field("candidates").split("\n")[2].split(". ", 1)[1].split(" | ")[0], "Nothing"]
+        },
+        describe={"description": "amount of revenue recognised"},
+        varied={"description": "amount of revenue recognised"},
+        critique=described,
+        feedback=described,
+        decompose=dict.fromkeys(
+            ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure"),
+            "debt",
+        ),
+        revise={"value": "debt", "retrieval_query": "amount of debt"},
+    )
+
+
+@pytest.mark.parametrize("name", [n for n in OURS if n != "finance-retrievers"])
+def test_every_row_runs_over_bundled_facts(name, lm, using, dev_facts, us_gaap):
+    from abduce.eval.codec import TaxonomyCodec
+
+    experiment = load_experiment(name)
+    texts = [e for e in dev_facts if e.groups["modality"] == "text"][:1]
+    examples = [*dev_facts[:2], *texts]
+    parts = make_parts(us_gaap, FINANCE, experiment.retriever)
+    rows = make_rows(experiment, parts, "print", "scripted")
+    with using(lm):
+        result = run(rows, examples, codec=TaxonomyCodec(), baseline=experiment.baseline)
+    assert [r.name for r in result.rows] == [r.name for r in experiment.rows]
+    for row, resolved in zip(result.rows, experiment.rows, strict=True):
+        assert not row.failed.any(), row.name
+        if resolved.spec.replay and not resolved.spec.selector:
+            assert row.costs["llm_calls"].sum() == 0, row.name
+        assert ("Acc" in row.values) == resolved.spec.selector, row.name
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[row]]\nname='a'\nprogram='nothing'\n", "no program 'nothing'"),
+        ("[[row]]\nname='a'\nbase='b'\n", "no earlier row 'b'"),
+        ("[[row]]\nname='a'\nprogram='FHS'\nset={bete=1}\n", "no setting 'bete'"),
+        ("[[row]]\nname='a'\nprogram='FHS'\nset={beta=-1}\n", "beta"),
+        ("[[row]]\nname='a'\n", "either program or base"),
+        ("[[row]]\nname='a'\nprogram='FHS'\n[[row]]\nname='a'\nprogram='FHS'\n", "twice"),
+        ("colour='red'\n[[row]]\nname='a'\nprogram='FHS'\n", "no setting 'colour'"),
+        ("baseline='x'\n[[row]]\nname='a'\nprogram='FHS'\n", "is no row"),
+        ("[[row]\n", "not TOML"),
+        ("name='x'\n", "row"),
+    ],
+)
+def test_a_bad_experiment_is_refused_in_one_line(text, says, tmp_path):
+    with pytest.raises(InputError, match=says) as caught:
+        parse_experiment(text, tmp_path / "bad.toml")
+    assert "bad.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_replay_of_a_later_row_is_refused(tmp_path, us_gaap):
+    text = "[[row]]\nname='a'\nprogram='FHS-rules'\nreplay='b'\n[[row]]\nname='b'\nprogram='FHS-rules'\n"
+    experiment = parse_experiment(text, tmp_path / "x.toml")
+    with pytest.raises(InputError, match="no earlier row"):
+        make_rows(experiment, make_parts(us_gaap, FINANCE, experiment.retriever), "print")
+
+
+def test_a_replay_reads_what_an_earlier_session_did(tmp_path, dev_facts, us_gaap):
+    from abduce.eval.codec import TaxonomyCodec
+
+    text = "[[row]]\nname='a'\nprogram='FHS-rules'\n[[row]]\nname='b'\nprogram='FHS-rules'\nreplay='a'\n"
+    experiment = parse_experiment(text, tmp_path / "x.toml")
+    parts = make_parts(us_gaap, FINANCE, experiment.retriever)
+    out = tmp_path / "run"
+    rows = make_rows(experiment.only(["a"]), parts, "print", out=out)
+    run(rows, dev_facts[:3], codec=TaxonomyCodec(), out=out, experiment="x")
+    rows = make_rows(experiment, parts, "print", out=out)
+    result = run(rows, dev_facts[:3], codec=TaxonomyCodec(), out=out, experiment="x")
+    assert result.resumed == 3
+    assert result["a"].values["MRR"].tolist() == result["b"].values["MRR"].tolist()
+    assert not result["b"].failed.any()
+
+
+def test_the_public_benchmark_subset_is_read(shared_data):
+    from abduce.eval.data import DataFolder
+
+    facts = DataFolder.find(shared_data).facts(FINANCE, "fincl")
+    assert len(facts) == 500
+    assert all(isinstance(f, Example) and f.gold for f in facts)
+    first = facts[0].inputs["fact"]
+    assert (first.value, first.row_header) == ("19", "Electric — Other revenues")
+    assert not hasattr(first, "gold")
+    spans = [f.inputs["fact"] for f in facts if f.inputs["fact"].mention_start is not None]
+    assert spans
+    assert all(s.context.text[s.mention_start : s.mention_end] == s.value for s in spans)

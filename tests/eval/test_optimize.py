@@ -1,0 +1,69 @@
+"""Compiling a row: what is refused, and a state that a row then uses."""
+
+import json
+
+import pytest
+from abduce.eval.dspy_metrics import TaxonomyMetric, to_dspy
+from abduce.eval.optimize import load_state, optimize_row
+from abduce.programs import FHS, FHSConfig
+from abduce.retrievers.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"split": "test"}, "nothing is tuned"),
+        ({"name": "finance-no-model", "row": "locus"}, "no language model"),
+        ({"row": "none"}, "no row 'none'"),
+        ({"optimizer": "luck"}, "no optimizer"),
+        ({"train": 1}, "at least 2"),
+    ],
+)
+def test_what_cannot_be_compiled_is_refused(changes, says, tmp_path):
+    given = {"name": "finance-main", "row": "FHS", "out": tmp_path / "x.json"} | changes
+    with pytest.raises(InputError, match=says):
+        optimize_row(**given)
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_demonstrations_are_bootstrapped_saved_and_loaded(
+    tiny_index, schema, scripted, using, reply, table_fact, tmp_path
+):
+    import dspy
+
+    lm = scripted(
+        generator=reply("amount of debt due within one year", Family="debt"),
+        verifier=lambda a: {"verdicts": ["ssssss"] * (a.field("candidates").count("\n") + 1)},
+    )
+    from abduce.eval.rows import Example
+
+    trainset = to_dspy([Example("a", {"fact": table_fact}, "DebtCurrent")])
+    metric = TaxonomyMetric("R@10")
+    student = FHS(tiny_index, schema, FHSConfig(J=1))
+    with using(lm):
+        compiled = dspy.BootstrapFewShot(metric=metric, max_labeled_demos=0).compile(
+            student, trainset=trainset
+        )
+    demos = {name: len(p.demos) for name, p in compiled.named_predictors()}
+    assert demos == {"generator.generate": 1, "verifier.verify": 1}
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(compiled.dump_state()))
+    fresh = FHS(tiny_index, schema, FHSConfig(J=1))
+    load_state(fresh, path)
+    with using(lm):
+        asked = len(lm.asked)
+        fresh(fact=table_fact)
+    assert "amount of debt due within one year" in lm.asked[asked].prompt  # the demonstration is shown
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [(None, "cannot be read"), ("{", "not JSON"), ("[]", "x.json"), ("{}", "no fingerprints")],
+)
+def test_a_bad_state_file_is_refused_in_one_line(text, says, tiny_index, schema, tmp_path):
+    path = tmp_path / "x.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=says) as caught:
+        load_state(FHS(tiny_index, schema), path)
+    assert "\n" not in str(caught.value)
