@@ -32,8 +32,8 @@ class Pool:
 
     def by_score(self) -> list[str]:
         """Ids by score, ties by id: the order of the window and of the final ranking."""
-        order = sorted(range(len(self.ids)), key=lambda i: (-self.scores[i], self.ids[i]))
-        return [self.ids[i] for i in order]
+        order = sorted(zip((-self.scores).tolist(), self.ids, strict=True))
+        return [id_ for _, id_ in order]
 
 
 def range_norm(scores: Floats) -> Floats:
@@ -100,7 +100,8 @@ def final_ranking(pool: Pool, support: Mapping[str, float], beta: float) -> Rank
     """
     v = np.array([support.get(c, 0.0) for c in pool.ids], dtype=np.float64)
     scores = pool.scores + beta * v
-    order = sorted(range(len(pool)), key=lambda i: (-scores[i], pool.ids[i]))
+    keys = list(zip((-scores).tolist(), pool.ids, strict=True))
+    order = sorted(range(len(pool)), key=keys.__getitem__)
     return Ranking(
         [pool.ids[i] for i in order],
         scores[order],

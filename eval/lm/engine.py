@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import dspy
+import orjson
 from dspy import lm15
 
 from .faults import Fault, Patience, classify, describe, redact, spoken
@@ -35,7 +36,23 @@ _SLACK = 8  # how many more requests than the idlest replica the preferred one m
 
 
 class _Client(lm15.OpenAIChatLM):  # type: ignore[misc, unused-ignore]
-    """DSPy's client of the chat protocol, which also reads errors that are not in OpenAI's envelope."""
+    """DSPy's client of the chat protocol with three things of ours: the keys of the body that DSPy does not
+    know, bodies (up to 100,000 characters) written by orjson, and errors outside of OpenAI's envelope."""
+
+    wire_model: str
+    extra: dict[str, Any]
+
+    def _payload(self, request: lm15.Request, stream: bool) -> dict[str, Any]:
+        payload: dict[str, Any] = super()._payload(request, stream)
+        payload["model"] = self.wire_model
+        if request.config.top_k is not None:
+            payload["top_k"] = request.config.top_k
+        return {**payload, **self.extra}
+
+    def _emit(self, *, payload: Any = None, body: bytes | None = None, **more: Any) -> Any:
+        if payload is not None:
+            body = orjson.dumps(payload)
+        return super()._emit(body=body, **more)
 
     def normalize_error(self, status: int, body: str) -> Any:
         try:
@@ -166,16 +183,18 @@ class Served:
             instruction_role="system", max_tokens_field=max_tokens_field, thinking_format="none",
             cache_control="none", token_scoring="none",
         )  # fmt: skip
-        self.replicas = Replicas(
-            [
-                Replica(
-                    url,
-                    _Client(api_key=key or "EMPTY", transport=self._transport, base_url=url, compat=compat),
-                )
-                for url in urls
-            ],
-            clock=clock,
+        self.replicas = Replicas([Replica(url, self._client(url, key, compat)) for url in urls], clock=clock)
+
+    def _client(self, url: str, key: str | None, compat: Any) -> _Client:
+        client = _Client(
+            api_key=key or "EMPTY",
+            transport=self._transport,
+            base_url=url,
+            compat=compat,
+            adaptations="silent",
         )
+        client.wire_model, client.extra = self.model, self.extra
+        return client
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Served:
         return self  # optimizers copy programs with their models; connections are shared
@@ -201,7 +220,6 @@ class Served:
             dspy.lm15.LM15Error: for good, as the closest of its classes; a context that is too long is
                 a ``ContextLengthError``.
         """
-        wire = self._wire(request)
         prefix = request.messages[0].text or "" if request.messages else ""
         prefix = prefix[:_PREFIX]
         receipt = dspy.settings.get("receipt")
@@ -213,7 +231,7 @@ class Served:
                 receipt.sent()
             fault: Fault | None = Fault.REFUSED
             try:
-                response = self._answer(replica, wire)
+                response = self._answer(replica, request)
                 fault = None
                 if receipt is not None:
                     receipt.replied(response.text or "", response.finish_reason)
@@ -243,18 +261,9 @@ class Served:
         self._closing.set()
         self._transport.close()
 
-    def _wire(self, request: lm15.Request) -> lm15.Request:
-        config = request.config
-        extensions = {**(config.extensions or {}), **self.extra}
-        if config.top_k is not None:
-            extensions["top_k"] = config.top_k
-        return replace(
-            request, model=self.model, config=replace(config, top_k=None, extensions=extensions or None)
-        )
-
-    def _answer(self, replica: Replica, wire: lm15.Request) -> lm15.Response:
+    def _answer(self, replica: Replica, request: lm15.Request) -> lm15.Response:
         try:
-            response: lm15.Response = replica.client.complete(wire)
+            response: lm15.Response = replica.client.complete(request)
         except lm15.LM15Error:
             raise
         except (TypeError, ValueError, KeyError, AttributeError) as error:
