@@ -4,9 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from abduce.eval.calibration import (
     FEATURES,
     Calibration,
@@ -17,6 +14,8 @@ from abduce.eval.calibration import (
 )
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.errors import InputError
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def sample(n=800, seed=0):
