@@ -69,7 +69,12 @@ def calibrate(
         evidence, right, clusters = _collect(method, folder, found, split, name, console)
         fitted = fit(evidence, right, name, kind)
         made.append(fitted)
-        _print(f"{name}, {domain} {split} (out of fold)", _out_of_fold(evidence, right, clusters, kind), right, console)
+        _print(
+            f"{name}, {domain} {split} (out of fold)",
+            _out_of_fold(evidence, right, clusters, kind),
+            right,
+            console,
+        )
         if check is not None:
             fresh, truth, _ = _collect(method, folder, found, check, name, console)
             _print(f"{name}, {domain} {check}", fitted.probability(fresh), truth, console)

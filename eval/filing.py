@@ -48,9 +48,9 @@ COLUMNS = (
     "filing_id",
     "company",
 )
-"""Columns of a document's tags CSV. ``margin`` is the score's distance to the next concept, ``confidence`` the
-calibrated probability that ``concept`` is right (empty where the program has no calibration). A reviewed file
-is a file of precedents: correct ``concept``, or empty it where the fact should not be used."""
+"""Columns of a document's tags CSV. ``margin`` is the score's distance to the next concept; ``confidence`` is
+the calibrated probability that ``concept`` is right (empty where the program has no calibration). A reviewed
+file is a file of precedents: correct ``concept``, or empty it where the fact should not be used."""
 
 SHOWN = 40
 """Facts that the terminal's table shows."""
@@ -90,7 +90,7 @@ class DocumentOptions:
 
     Args:
         gold: score against the document's own tags.
-        precedents: files of already-tagged facts; none: those of the data folder, where the program needs any.
+        precedents: files of already-tagged facts; none: those of the data folder, where they are needed.
         calibration: a calibration file; none: the bundled one of the program.
         company: whose document it is, where it does not say so itself.
         each_fact: ask the program for every fact, not once for cells of a row that share their evidence.
@@ -113,9 +113,7 @@ class DocumentOptions:
         given = {"--gold": self.gold, "--company": self.company, "--each-fact": self.each_fact}
         for name, value in given.items():
             if value:
-                raise InputError(
-                    f"{name} is for documents (HTML, Markdown, CSV, Excel), not for a file of facts"
-                )
+                raise InputError(f"{name} is for documents (HTML, Markdown, CSV, Excel), not for facts files")
 
     def tag(
         self,
@@ -133,8 +131,8 @@ class DocumentOptions:
         year = document.taxonomy_year
         if year and year not in taxonomy.name and re.search(r"20\d\d", taxonomy.name):
             document.notes.append(
-                f"the document uses the {year} taxonomy; it is tagged with {taxonomy.name}. Build the right one "
-                "with: abduce data build us-gaap --from DIR"
+                f"the document uses the {year} taxonomy; it is tagged with {taxonomy.name}. Build the right "
+                "one with: abduce data build us-gaap --from DIR"
             )
         if explain is not None:
             from .explain import explain_fact
@@ -307,8 +305,9 @@ def print_score(
     document: Document, tagged: Sequence[TaggedFact], taxonomy: Taxonomy, console: Console
 ) -> None:
     """How often the document's own tags were found, by modality, and what could be accepted unseen."""
-    scored = [t for t in tagged if document.gold.get(t.fact.fact_id) in taxonomy]
     own = len(document.own_tags)
+    golds = {i: c for i, c in document.gold.items() if i not in document.own_tags}
+    scored = [t for t in tagged if golds.get(t.fact.fact_id) in taxonomy]
     missing = len(document.gold) - len(scored) - own
     table = RichTable(title=f"{document.filing_id}: {len(scored):,} tagged facts of {taxonomy.name}")
     for name in ("facts", "n", "R@1", "R@10", "R@50", "MRR"):
@@ -323,8 +322,8 @@ def print_score(
     console.print(table)
     if own or missing:
         console.print(
-            f"Not scored: {own:,} values with tags of the company's own (or dei, srt), {missing:,} whose concept "
-            f"is not in {taxonomy.name}",
+            f"Not scored: {own:,} values with tags of the company's own (or dei, srt), {missing:,} whose "
+            f"concept is not in {taxonomy.name}",
             markup=False,
         )
     if scored and all(t.confidence is not None for t in scored):

@@ -30,7 +30,7 @@ def tag(
     program: Annotated[
         str | None,
         typer.Option(
-            help="Which method: a row's name (locus, direct, FHS-rules, FHS, ...); where not given, locus, or "
+            help="Which method: a row's name (locus, direct, FHS-rules, ...); where not given, locus, or "
             "the vote of the --precedents."
         ),
     ] = None,
