@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from ..retrievers.errors import InputError
 from .commands.ask import ask
+from .commands.calibrate import calibrate
 from .commands.data import app as data
 from .commands.eval import evaluate
 from .commands.lm import lm
@@ -48,6 +49,7 @@ app.command("tag")(tag)
 app.command("report")(report)
 app.command("optimize")(optimize)
 app.command("ask")(ask)
+app.command("calibrate")(calibrate)
 app.add_typer(data, name="data")
 app.add_typer(lm, name="lm")
 app.command("serve")(serve)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from .atomic import write_text
 from .data import DataFolder, read_contexts, read_facts
 from .domains import DOMAINS, Domain
 from .explain import explain_fact
+from .filing import DocumentOptions, is_document
+from .precedents import PrecedentSource
 from .rows import Example
 from .session import make_parts
 
@@ -87,6 +90,7 @@ def tag_facts(
     data: str | None,
     skip_bad: bool,
     mentions: Path | None = None,
+    document: DocumentOptions | None = None,
     console: Console | None = None,
 ) -> None:
     """Tag every fact of a file; write a CSV, print a table, or explain one fact.
@@ -105,7 +109,14 @@ def tag_facts(
             path, mentions, constants, lambda: _ready(taxonomy, folder, program, schema), top, out, console
         )
         return
+    options = document or DocumentOptions()
     found, domain = find_taxonomy(taxonomy, folder)
+    source = options.source(program, folder, domain)
+    if path is not None and is_document(path):
+        ready = partial(_method, program, found, domain, schema, source)
+        options.tag(path, program, ready, found, explain, top, out, console)
+        return
+    options.check_unused()
     bad: list[InputError] | None = [] if skip_bad else None
     if path is None:
         split = next(iter(domain.splits))
@@ -120,7 +131,7 @@ def tag_facts(
         notes.print(f"{len(bad)} bad facts were skipped", markup=False)
     if not examples:
         raise InputError("has no facts", file=path)
-    method, parts = _method(program, found, domain, schema)
+    method, parts = _method(program, found, domain, schema, source)
     if explain is not None:
         chosen = next((e for e in examples if e.id == explain), None)
         if chosen is None:
@@ -138,7 +149,13 @@ def tag_facts(
             console.print(f"... and {len(ranked) - SHOWN:,} more; --out FILE.csv writes all", markup=False)
 
 
-def _method(program: str, found: Taxonomy, domain: Domain, schema: str | None) -> tuple[Any, Parts]:
+def _method(
+    program: str,
+    found: Taxonomy,
+    domain: Domain,
+    schema: str | None,
+    precedents: PrecedentSource | None = None,
+) -> tuple[Any, Parts]:
     """A program that calls no model, and what it is made of.
 
     Raises:
@@ -146,7 +163,10 @@ def _method(program: str, found: Taxonomy, domain: Domain, schema: str | None) -
     """
     try:
         spec = spec_named(program)
-        parts = make_parts(found, domain, {"kind": "bm25"}, None if schema is None else load_schema(schema))
+        own_schema = None if schema is None else load_schema(schema)
+        parts = make_parts(found, domain, {"kind": "bm25"}, own_schema, precedents)
+        if spec.uses_precedents and precedents is None:
+            raise InputError(f"the program {program!r} needs already-tagged facts: give --precedents PATH")
     except ValueError as e:
         raise InputError(str(e)) from e
     if spec.needs_gold:

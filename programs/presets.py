@@ -348,7 +348,9 @@ PRESETS: dict[str, Spec] = {
     "precedents (others)": Spec(program="precedents", config={"scope": "others"}),
     "precedents (own)": Spec(program="precedents", config={"scope": "own"}),
     "precedents + locus": Spec(program="precedents", config={"scope": "others", "locus": 0.2}),
-    "FHS-rules + precedents (others)": _RULES.changed({"companions": {"precedents (others)": 4.0}}),
+    "FHS-rules + precedents (others)": _RULES.changed(
+        {"companions": {"precedents (others)": 4.0}, "kappa": 0.0, "beta": 0.1}
+    ),
     "FHS-rules - verifier": _RULES.changed({"beta": 0.0}),
     "FHS-phrases": _PHRASES,
     "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
+class Scope(StrEnum):
+    """Whose already-tagged facts may be used."""
+
+    others = "others"
+    own = "own"
+
+
 def tag(
     facts: Annotated[
         Path | None,
-        typer.Argument(help="Facts as JSONL or CSV; without it the first split of the data folder."),
+        typer.Argument(
+            help="A document (inline-XBRL or HTML page, Markdown, CSV, Excel), or facts as JSONL or CSV; "
+            "without it the first split of the data folder."
+        ),
     ] = None,
     taxonomy: Annotated[
         str, typer.Option(help="A taxonomy's name (us-gaap-2024), or a JSONL or CSV file with id and label.")
     ] = "us-gaap-2024",
     program: Annotated[
-        str, typer.Option(help="Which method: a row's name (locus, direct, FHS-rules, FHS, ...).")
-    ] = "locus",
+        str | None,
+        typer.Option(
+            help="Which method: a row's name (locus, direct, FHS-rules, ...); where not given, locus, or "
+            "the vote of the --precedents."
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, max=200, help="How many concepts a fact.")] = 10,
     out: Annotated[Path | None, typer.Option(help="Write a CSV here, one line a fact.")] = None,
     explain: Annotated[
@@ -39,6 +54,27 @@ def tag(
             help="The first argument is a note (text); its mentions: CSV with mention, or start and end."
         ),
     ] = None,
+    precedents: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Already-tagged facts: facts .jsonl, a tagged filing .htm, a reviewed tags.csv.",
+        ),
+    ] = None,
+    precedent_scope: Annotated[
+        Scope, typer.Option(help="others: never the document's own company; own: its earlier filings too.")
+    ] = Scope.own,
+    gold: Annotated[bool, typer.Option("--gold", help="Score against the document's own tags.")] = False,
+    company: Annotated[
+        str | None, typer.Option(help="Whose document it is, where it does not say so itself.")
+    ] = None,
+    calibration: Annotated[
+        Path | None, typer.Option(help="How scores become confidence (abduce calibrate --out writes it).")
+    ] = None,
+    each_fact: Annotated[
+        bool,
+        typer.Option("--each-fact", help="Ask for every value, not once for cells that share a row."),
+    ] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over bad facts and count them.")] = False,
 ) -> None:
     """Tag facts with the concepts of a taxonomy.
@@ -51,14 +87,20 @@ def tag(
 
         abduce tag --explain F007-f00546
 
+        abduce tag filing.htm --precedents last-year.htm --out tags.csv
+
+        abduce tag filing.htm --gold --program "precedents (others)" --data DIR
+
         abduce tag note.txt --taxonomy icd10cm-2018 --mentions mentions.csv
     """
+    from ..filing import DocumentOptions
     from ..tagging import tag_facts
 
+    chosen = program or (f"precedents ({precedent_scope})" if precedents else "locus")
     tag_facts(
         facts,
         taxonomy=taxonomy,
-        program=program,
+        program=chosen,
         top=top,
         out=out,
         explain=explain,
@@ -67,4 +109,5 @@ def tag(
         data=data,
         skip_bad=skip_bad,
         mentions=mentions,
+        document=DocumentOptions(gold, tuple(precedents or ()), calibration, company, each_fact),
     )

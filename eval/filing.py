@@ -1,0 +1,346 @@
+"""What ``abduce tag`` does with a document: its facts, their tags with confidence and evidence, a score."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table as RichTable
+
+from ..programs.consistency import ground_rows
+from ..programs.presets import Parts
+from ..retrievers.base import Ranking
+from ..retrievers.errors import InputError
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.types import Fact
+from .atomic import write_text
+from .calibration import Calibration, bundled_calibration, features, risk_coverage
+from .data import DataFolder
+from .documents.assemble import Document
+from .documents.read import SUFFIXES, kind_of, read_document
+from .documents.source import open_bytes
+from .domains import Domain
+from .precedents import PrecedentSource, domain_precedents
+
+COLUMNS = (
+    "fact_id",
+    "locus",
+    "value",
+    "datatype",
+    "concept",
+    "label",
+    "score",
+    "margin",
+    "confidence",
+    "source_of_evidence",
+    "runner_up_concepts",
+    "modality",
+    "row_header",
+    "column_header",
+    "filing_id",
+    "company",
+)
+"""Columns of a document's tags CSV. ``margin`` is the score's distance to the next concept; ``confidence`` is
+the calibrated probability that ``concept`` is right (empty where the program has no calibration). A reviewed
+file is a file of precedents: correct ``concept``, or empty it where the fact should not be used."""
+
+SHOWN = 40
+"""Facts that the terminal's table shows."""
+
+
+@dataclass(frozen=True)
+class TaggedFact:
+    """One fact with its ranking, the evidence behind its first concept, and how sure that is."""
+
+    fact: Fact
+    ranking: Ranking
+    evidence: str
+    confidence: float | None
+
+    @property
+    def concept(self) -> str:
+        return self.ranking.ids[0] if len(self.ranking) else ""
+
+    @property
+    def margin(self) -> float | None:
+        return float(self.ranking.scores[0] - self.ranking.scores[1]) if len(self.ranking) > 1 else None
+
+
+def is_document(path: Path) -> bool:
+    """Whether a file is a document to read facts from, not a file of facts: HTML, Markdown, a workbook, or a
+    CSV file without a ``fact_id`` column."""
+    kind = kind_of(path)
+    if kind in (".csv", ".tsv"):
+        with open_bytes(path) as stream:
+            return b"fact_id" not in stream.read(4096).split(b"\n", 1)[0]
+    return kind in SUFFIXES
+
+
+@dataclass(frozen=True)
+class DocumentOptions:
+    """What ``abduce tag`` may be told about a document.
+
+    Args:
+        gold: score against the document's own tags.
+        precedents: files of already-tagged facts; none: those of the data folder, where they are needed.
+        calibration: a calibration file; none: the bundled one of the program.
+        company: whose document it is, where it does not say so itself.
+        each_fact: ask the program for every fact, not once for cells of a row that share their evidence.
+    """
+
+    gold: bool = False
+    precedents: Sequence[Path] = ()
+    calibration: Path | None = None
+    company: str | None = None
+    each_fact: bool = False
+
+    def source(self, program: str, folder: DataFolder, domain: Domain) -> PrecedentSource | None:
+        """Where precedents come from."""
+        if self.precedents:
+            return PrecedentSource(self.precedents)
+        return domain_precedents(folder, domain)
+
+    def check_unused(self) -> None:
+        """Raise InputError for an option that only documents take."""
+        given = {"--gold": self.gold, "--company": self.company, "--each-fact": self.each_fact}
+        for name, value in given.items():
+            if value:
+                raise InputError(f"{name} is for documents (HTML, Markdown, CSV, Excel), not for facts files")
+
+    def tag(
+        self,
+        path: Path,
+        program: str,
+        ready: Callable[[], tuple[Callable[..., Any], Parts]],
+        taxonomy: Taxonomy,
+        explain: str | None,
+        top: int,
+        out: Path | None,
+        console: Console,
+    ) -> None:
+        """Read a document and tag it; see :func:`tag_document`."""
+        document = read_document(path, self.company)
+        year = document.taxonomy_year
+        if year and year not in taxonomy.name and re.search(r"20\d\d", taxonomy.name):
+            document.notes.append(
+                f"the document uses the {year} taxonomy; it is tagged with {taxonomy.name}. Build the right "
+                "one with: abduce data build us-gaap --from DIR"
+            )
+        if explain is not None:
+            from .explain import explain_fact
+
+            fact = next((f for f in document.facts if f.fact_id == explain), None)
+            if fact is None:
+                raise InputError(f"no fact {explain!r}", file=path, field="fact_id")
+            method, parts = ready()
+            gold = document.gold.get(explain, "")
+            console.print(explain_fact(fact, method(fact=fact), parts, program, gold, top))
+            return
+        known = Calibration.load(self.calibration) if self.calibration else bundled_calibration(program)
+        if known is not None and known.program != program:
+            raise InputError(f"was fitted for the program {known.program!r}", file=self.calibration)
+        tag_document(
+            document,
+            ready,
+            calibration=known,
+            gold=self.gold,
+            each_fact=self.each_fact,
+            top=top,
+            out=out,
+            console=console,
+        )
+
+
+def tag_document(
+    document: Document,
+    ready: Callable[[], tuple[Callable[..., Any], Parts]],
+    *,
+    calibration: Calibration | None,
+    gold: bool,
+    each_fact: bool,
+    top: int,
+    out: Path | None,
+    console: Console,
+) -> list[TaggedFact]:
+    """Tag every fact of a document; write a CSV or print a table, and score where ``gold`` is set.
+
+    Args:
+        document: from :func:`abduce.eval.documents.read.read_document`.
+        ready: the program and what it is made of; called once the rest is known to be right.
+        calibration: how its scores become probabilities.
+        gold: print how often the document's own tags were found. No method sees them.
+        each_fact: ask the program for every fact; else cells of one row that differ only in dates are asked
+            for once.
+        top: how many concepts are written a fact.
+        out: a CSV file, written at the end in one step.
+
+    Raises:
+        InputError: ``gold`` without tags in the document, or ``out`` cannot be written.
+    """
+    notes = Console(stderr=True)
+    for line in document.notes:
+        notes.print(f"note: {line}", markup=False, highlight=False, soft_wrap=True)
+    if gold and not document.gold:
+        raise InputError(f"the document {document.filing_id!r} has no tags to score against")
+    if out is not None and not out.resolve().parent.is_dir():
+        raise InputError("there is no such folder to write to", file=out)
+    method, parts = ready()
+    tagged = list(_tag(document.facts, method, calibration, each_fact, console))
+    if out is not None:
+        write_text(out, to_csv(tagged, parts, top))
+        console.print(f"{len(tagged):,} facts tagged: {out}", markup=False, highlight=False)
+    else:
+        console.print(_table(tagged, parts))
+        if len(tagged) > SHOWN:
+            console.print(f"... and {len(tagged) - SHOWN:,} more; --out FILE.csv writes all", markup=False)
+    fallbacks = sum(t.ranking.fell_back for t in tagged)
+    if fallbacks:
+        notes.print(f"{fallbacks} values have no datatype that could be told: everything was searched")
+    if gold:
+        print_score(document, tagged, parts.taxonomy, console)
+    return tagged
+
+
+def _tag(
+    facts: Sequence[Fact],
+    method: Callable[..., Any],
+    calibration: Calibration | None,
+    each_fact: bool,
+    console: Console,
+) -> Sequence[TaggedFact]:
+    found: list[TaggedFact | None] = [None] * len(facts)
+    pairs = ((i, method(fact=f)) for i, f in enumerate(facts)) if each_fact else ground_rows(facts, method)
+    bar = track(
+        pairs,
+        "tagging",
+        total=len(facts),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    for i, prediction in bar:
+        fact, ranking = facts[i], prediction.ranking
+        sure = None
+        if calibration is not None:
+            sure = float(calibration.probability([features(ranking, fact.modality)])[0])
+        found[i] = TaggedFact(fact, ranking, evidence_of(prediction), sure)
+    return [t for t in found if t is not None]
+
+
+def evidence_of(prediction: Any) -> str:
+    """What the first concept rests on: the nearest precedent that has it, or the query that found it best."""
+    ranking, trace = prediction.ranking, prediction.trace
+    if not len(ranking):
+        return ""
+    best = ranking.ids[0]
+    for near in trace.notes.get("precedents", ()):
+        if near["concept"] == best:
+            whose = near["company"] or near["fact_id"]
+            same = ", same value" if near["same_value"] else ""
+            return f"precedent {near['fact_id']} ({whose}{same}): {near['locus']}"
+    ranks = [(r.rank_of(best) or 10**9, q.form) for q, r in zip(trace.queries, trace.rankings, strict=False)]
+    rank, form = min(ranks, default=(10**9, ""))
+    return f"{form} query, rank {rank}" if rank < 10**9 else ""
+
+
+def locus_of(fact: Fact, parts: Parts) -> str:
+    """Where a fact stands, in one line."""
+    if fact.modality == "table":
+        return " / ".join(h for h in (fact.row_header, fact.column_header) if h)
+    return parts.serializer.mention_window(fact)
+
+
+def to_csv(tagged: Sequence[TaggedFact], parts: Parts, top: int) -> str:
+    """The tags as CSV text with :data:`COLUMNS`."""
+    from .tagging import cell
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in tagged:
+        fact, ranking = one.fact, one.ranking
+        line = {
+            "fact_id": fact.fact_id,
+            "locus": locus_of(fact, parts),
+            "value": fact.value,
+            "datatype": fact.datatype,
+            "concept": one.concept,
+            "label": parts.taxonomy[one.concept].label if one.concept else "",
+            "score": float(ranking.scores[0]) if len(ranking) else "",
+            "margin": one.margin,
+            "confidence": None if one.confidence is None else round(one.confidence, 4),
+            "source_of_evidence": one.evidence,
+            "runner_up_concepts": "; ".join(ranking.ids[1:top]),
+            "modality": fact.modality,
+            "row_header": fact.row_header,
+            "column_header": fact.column_header,
+            "filing_id": fact.filing_id,
+            "company": fact.company,
+        }
+        writer.writerow([cell(line[name]) for name in COLUMNS])
+    return stream.getvalue()
+
+
+def _table(tagged: Sequence[TaggedFact], parts: Parts) -> RichTable:
+    from rich.markup import escape
+
+    table = RichTable(title=f"{parts.taxonomy.name}: {len(tagged):,} facts")
+    for name, width in (("value", 14), ("locus", 44), ("concept", 52), ("confidence", None)):
+        table.add_column(name, max_width=width, overflow="fold" if name != "locus" else "ellipsis")
+    for one in tagged[:SHOWN]:
+        sure = "" if one.confidence is None else f"{one.confidence:.2f}"
+        table.add_row(*(escape(c) for c in (one.fact.value, locus_of(one.fact, parts), one.concept, sure)))
+    return table
+
+
+def print_score(
+    document: Document, tagged: Sequence[TaggedFact], taxonomy: Taxonomy, console: Console
+) -> None:
+    """How often the document's own tags were found, by modality, and what could be accepted unseen."""
+    own = len(document.own_tags)
+    golds = {i: c for i, c in document.gold.items() if i not in document.own_tags}
+    scored = [t for t in tagged if golds.get(t.fact.fact_id) in taxonomy]
+    missing = len(document.gold) - len(scored) - own
+    table = RichTable(title=f"{document.filing_id}: {len(scored):,} tagged facts of {taxonomy.name}")
+    for name in ("facts", "n", "R@1", "R@10", "R@50", "MRR"):
+        table.add_column(name, justify="left" if name == "facts" else "right")
+    for group in ("all", "table", "text"):
+        chosen = [t for t in scored if group in ("all", t.fact.modality)]
+        ranks = [t.ranking.rank_of(document.gold[t.fact.fact_id]) for t in chosen]
+        if chosen:
+            shares = [np.mean([r is not None and r <= k for r in ranks]) for k in (1, 10, 50)]
+            mrr = np.mean([1 / r if r else 0.0 for r in ranks])
+            table.add_row(group, f"{len(chosen):,}", *(f"{v:.3f}" for v in (*shares, mrr)))
+    console.print(table)
+    if own or missing:
+        console.print(
+            f"Not scored: {own:,} values with tags of the company's own (or dei, srt), {missing:,} whose "
+            f"concept is not in {taxonomy.name}",
+            markup=False,
+        )
+    if scored and all(t.confidence is not None for t in scored):
+        right = [t.concept == document.gold[t.fact.fact_id] for t in scored]
+        console.print(acceptance_table([float(t.confidence or 0.0) for t in scored], right))
+
+
+def acceptance_table(confidence: Sequence[float], right: Sequence[bool]) -> RichTable:
+    """A risk-coverage table: what share can be accepted at which precision."""
+    table = RichTable(title="What can be accepted unseen")
+    for name in ("wanted precision", "confidence at least", "accepted", "right among them"):
+        table.add_column(name, justify="right")
+    for line in risk_coverage(confidence, right):
+        if line.threshold is None:
+            table.add_row(f"{line.wanted:.0%}", "-", "0.0%", "-")
+        else:
+            table.add_row(
+                f"{line.wanted:.0%}", f"{line.threshold:.3f}", f"{line.coverage:.1%}", f"{line.precision:.1%}"
+            )
+    return table

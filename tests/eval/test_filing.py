@@ -1,0 +1,166 @@
+"""abduce tag DOCUMENT, end to end: tags, confidence, evidence, scores, precedents, and bad input."""
+
+import csv
+import json
+
+import pytest
+from abduce.eval.cli import app
+from abduce.eval.filing import COLUMNS, is_document
+from abduce.eval.precedents import read_precedents
+from abduce.retrievers.errors import InputError
+from typer.testing import CliRunner
+
+LABELS = {"Assets": "Assets", "Cash": "Cash", "Revenues": "Revenues", "Debt": "Long term debt"}
+
+
+def filing(name, year, values, company="Acme Widgets Inc.", extra=""):
+    rows = "".join(
+        f'<tr><td>{label}</td><td>$</td><td><ix:nonFraction name="{tag}" contextRef="c" unitRef="usd">{value}'
+        f'</ix:nonFraction></td><td>$</td><td><ix:nonFraction name="{tag}" contextRef="p" unitRef="usd">'
+        f"{before}</ix:nonFraction></td></tr>"
+        for label, tag, value, before in values
+    )
+    return f"""<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"
+ xmlns:us-gaap="http://fasb.org/us-gaap/{year}"><body><div style="display:none"><ix:header><ix:hidden>
+<ix:nonNumeric name="dei:EntityRegistrantName" contextRef="c">{company}</ix:nonNumeric></ix:hidden>
+</ix:header></div>
+<p>Statement {name} (in millions)</p>
+<table><tr><td></td><td colspan="2">{year}</td><td colspan="2">{int(year) - 1}</td></tr>{rows}</table>{extra}
+</body></html>"""
+
+
+NEW = [("Turnover", "us-gaap:Revenues", "510", "400"), ("Borrowings", "us-gaap:Debt", "70", "66")]
+OLD = [("Turnover", "us-gaap:Revenues", "400", "390"), ("Borrowings", "us-gaap:Debt", "66", "61")]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "new.htm").write_text(filing("b", "2024", [*NEW, ("Widgets", "acme:Widgets", "3", "2")]))
+    (tmp_path / "old.htm").write_text(filing("a", "2023", OLD))
+    lines = [
+        json.dumps({"id": i, "label": label, "datatype": "monetaryItemType"}) for i, label in LABELS.items()
+    ]
+    (tmp_path / "concepts.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["tag", *map(str, arguments)])
+
+
+def read(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_filing_with_the_companys_earlier_one_as_precedent(folder):
+    out = folder / "tags.csv"
+    done = run(
+        folder / "new.htm", "--taxonomy", folder / "concepts.jsonl", "--precedents", folder / "old.htm",
+        "--gold", "--out", out,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    found = read(out)
+    assert tuple(found[0]) == COLUMNS
+    by = {r["value"]: r for r in found}
+    assert len(found) == 6
+    assert by["510"]["concept"] == by["400"]["concept"] == "Revenues"
+    assert by["70"]["concept"] == "Debt"
+    assert by["510"]["locus"] == "Turnover / 2024"
+    assert by["510"]["source_of_evidence"].startswith("precedent old-")
+    assert 0 <= float(by["510"]["confidence"]) <= 1
+    assert float(by["510"]["margin"]) > 0
+    assert "Debt" in by["510"]["runner_up_concepts"]
+    assert "1.000" in done.output
+    assert "2 values with tags of the company's own" in " ".join(done.output.split())
+
+
+def test_scope_others_uses_nothing_of_the_company(folder):
+    out = folder / "tags.csv"
+    done = run(
+        folder / "new.htm", "--taxonomy", folder / "concepts.jsonl", "--precedents", folder / "old.htm",
+        "--precedent-scope", "others", "--out", out,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert not any("precedent old" in r["source_of_evidence"] for r in read(out))
+
+
+def test_a_reviewed_tags_file_is_a_precedent(folder):
+    out = folder / "tags.csv"
+    arguments = (folder / "old.htm", "--taxonomy", folder / "concepts.jsonl", "--out", out)
+    assert run(*arguments).exit_code == 0
+    rows = read(out)
+    for row in rows:
+        row["concept"] = "Assets" if row["row_header"] == "Turnover" else ""
+    with out.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    tagged = list(read_precedents(out))
+    assert {(t.fact.row_header, t.concept) for t in tagged} == {("Turnover", "Assets")}
+    done = run(
+        folder / "new.htm",
+        "--taxonomy",
+        folder / "concepts.jsonl",
+        "--precedents",
+        out,
+        "--out",
+        folder / "n.csv",
+    )
+    assert done.exit_code == 0, done.output
+    assert {r["concept"] for r in read(folder / "n.csv") if r["row_header"] == "Turnover"} == {"Assets"}
+
+
+def test_locus_without_precedents_and_plain_pages(folder):
+    page = folder / "p.md"
+    page.write_text("| | 2024 |\n|--|--|\n| Cash | 5 |\n")
+    done = run(page, "--taxonomy", folder / "concepts.jsonl", "--out", folder / "t.csv")
+    assert done.exit_code == 0, done.output
+    (row,) = read(folder / "t.csv")
+    assert (row["concept"], row["source_of_evidence"]) == ("Cash", "locus query, rank 1")
+    shown = run(page, "--taxonomy", folder / "concepts.jsonl")
+    assert "Cash" in shown.output
+    explained = run(page, "--taxonomy", folder / "concepts.jsonl", "--explain", row["fact_id"])
+    assert explained.exit_code == 0
+    assert "locus" in explained.output
+
+
+def test_a_year_that_is_not_the_taxonomys_is_said(folder):
+    renamed = folder / "us-gaap-2023.jsonl"
+    (folder / "concepts.jsonl").rename(renamed)
+    done = run(folder / "new.htm", "--taxonomy", renamed, "--out", folder / "t.csv")
+    assert done.exit_code == 0
+    assert "2024 taxonomy" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["p.md", "--gold"], "no tags to score"),
+        (["none.htm"], "no such file"),
+        (["new.htm", "--precedents", "none.htm"], "no such file"),
+        (["new.htm", "--precedents", "p.md"], "no precedents file"),
+        (["new.htm", "--program", "precedents (own)"], "--precedents"),
+        (["new.htm", "--program", "FHS"], "language model"),
+        (["new.htm", "--out", "nowhere/t.csv"], "no such folder"),
+        (["new.htm", "--explain", "zzz"], "no fact 'zzz'"),
+        (["new.htm", "--calibration", "concepts.jsonl"], "no calibration"),
+    ],
+)
+def test_bad_input_leaves_nothing_behind(folder, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    (folder / "p.md").write_text("| | 2024 |\n|--|--|\n| Cash | 5 |\n")
+    before = sorted(p.name for p in folder.iterdir())
+    done = run(*arguments, "--taxonomy", "concepts.jsonl")
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_what_is_a_document(tmp_path):
+    (tmp_path / "facts.csv").write_text("fact_id,value\n1,2\n")
+    (tmp_path / "sheet.csv").write_text("name,2024\nCash,2\n")
+    assert not is_document(tmp_path / "facts.csv")
+    assert is_document(tmp_path / "sheet.csv")
+    assert is_document(tmp_path / "x.htm.gz")
+    assert not is_document(tmp_path / "facts.jsonl.gz")
