@@ -43,7 +43,7 @@ def tag(
 
         abduce tag facts.jsonl --taxonomy my-concepts.csv --program FHS-rules
 
-        abduce tag --explain F007-f00546
+        abduce tag --explain F003-f01709
     """
     from ..tagging import tag_facts
 
