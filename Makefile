@@ -34,7 +34,7 @@ $(VENV)/wheel.stamp: $(VENV)/core.stamp $(SOURCES) README.md LICENSE NOTICE
 
 demo: $(VENV)/wheel.stamp
 	$(BIN)/abduce eval finance-no-model
-	$(BIN)/abduce tag --program FHS-rules --explain F007-f00546
+	$(BIN)/abduce tag --program FHS-rules --explain F003-f01709
 
 lint: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	$(BIN)/ruff check .

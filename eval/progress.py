@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def progress_bars(console: Console | None = None) -> Iterator[Callable[[Progress], None]]:
     """Yield the callback that :func:`abduce.eval.runner.run` takes as ``on_progress``.
 
-    One bar counts rows, one examples. Calls a second are those of this session; the time left counts
-    only what this session has to do.
+    They appear with the first progress. One bar counts rows, one examples. Calls a second are those of
+    this session; the time left counts only what this session has to do.
     """
     from rich.console import Console as RichConsole
     from rich.markup import escape
@@ -52,6 +52,7 @@ def progress_bars(console: Console | None = None) -> Iterator[Callable[[Progress
             return
         first, shown = not shown, now
         if first:
+            bars.start()
             bars.reset(examples, total=p.total, completed=p.resumed)
         details = [escape(p.row)]
         if p.calls:
@@ -63,5 +64,7 @@ def progress_bars(console: Console | None = None) -> Iterator[Callable[[Progress
         bars.update(rows, total=p.rows, completed=p.rows_done)
         bars.update(examples, total=p.total, completed=p.done, detail=" · ".join(details))
 
-    with bars:
+    try:
         yield update
+    finally:
+        bars.stop()

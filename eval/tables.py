@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table as RichTable
 
 Mark = Literal["", "+", "-"]
@@ -58,9 +59,14 @@ class Table:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row of {len(row)} cells under {len(self.columns)} columns")
 
-    def rich(self) -> RichTable:
-        """For the terminal: ``console.print(table.rich())``. Where the terminal is narrow, an interval or
-        reference moves to a line of its own below its value, and names are wrapped."""
+    def rich(self) -> RenderableType:
+        """For the terminal: ``console.print(table.rich())``. Where the terminal is too narrow for a line a
+        row, what belongs to a value (interval, reference) moves to a line of its own below it; only then
+        are names wrapped."""
+        return _Fitted(self)
+
+    def _rich(self, break_: str) -> RichTable:
+        """The table with ``break_`` between a value and what belongs to it."""
         from rich import box
         from rich.markup import escape
         from rich.table import Table as RichTable
@@ -75,7 +81,7 @@ class Table:
             box=box.SIMPLE_HEAD,
             padding=(0, 1, 0, 0),
         )
-        body = [[_text(v, _RICH) for v in row] for row in self.rows]
+        body = [[_text(v, _RICH, break_) for v in row] for row in self.rows]
         for i, column in enumerate(self.columns):
             shown = [escape(column), *(row[i] for row in body)]
             words = [w for text in shown for w in Text.from_markup(text).plain.split()]
@@ -149,6 +155,20 @@ class Table:
         return any(isinstance(c, Cell) and getattr(c, part) not in (None, "") for c in cells)
 
 
+@dataclass(frozen=True)
+class _Fitted:
+    """A table that is laid out when the terminal's width is known."""
+
+    table: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.measure import Measurement
+
+        wide = self.table._rich(" ")
+        needed = Measurement.get(console, options.update(max_width=10_000), wide).maximum
+        yield wide if needed <= options.max_width else self.table._rich("\n")
+
+
 _PARTS = ("low", "high", "sd", "reference", "mark")
 
 
@@ -214,7 +234,7 @@ _LATEX = _Style(_tex, "\\textbf{{{}}}".format, "$^{\\uparrow}$", "$^{\\downarrow
 _HTML = _Style(html.escape, "<b>{}</b>".format, " ▲", " ▼", "±", " <small>({})</small>".format)
 
 
-def _text(value: Value, style: _Style) -> str:
+def _text(value: Value, style: _Style, break_: str = " ") -> str:
     if isinstance(value, str):
         return style.text(value)
     if not isinstance(value, Cell):
@@ -224,12 +244,13 @@ def _text(value: Value, style: _Style) -> str:
         body = style.bold(body)
     if value.sd is not None:
         body += style.plus_minus + number(value.sd, value.digits)
+    parts = [body]
     if value.low is not None and value.high is not None:
-        body += style.text(f" [{number(value.low, value.digits)}, {number(value.high, value.digits)}]")
-    body += {"+": style.up, "-": style.down, "": ""}[value.mark]
+        parts.append(style.text(f"[{number(value.low, value.digits)}, {number(value.high, value.digits)}]"))
+    parts[-1 if break_ == " " else 0] += {"+": style.up, "-": style.down, "": ""}[value.mark]
     if value.reference is not None:
-        body += style.reference(number(value.reference, value.digits))
-    return body.strip()
+        parts.append(style.reference(number(value.reference, value.digits)).strip())
+    return break_.join(parts).strip()
 
 
 def _blank(value: object) -> object:

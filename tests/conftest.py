@@ -261,3 +261,89 @@ def text_fact():
         mention_end=start + 2,
         context=SourceContext(context_id="c2", text=text),
     )
+
+
+class Ran(SimpleNamespace):
+    """What a command did: ``code``, ``out``, ``err``; ``errors`` are the lines of ``err``."""
+
+    @property
+    def errors(self):
+        return self.err.strip().splitlines()
+
+
+@pytest.fixture
+def cli(monkeypatch, capsys):
+    """``cli("tag", "facts.jsonl")`` runs the command line in this process at 200 columns."""
+    from abduce.eval.cli import main
+
+    def run(*arguments, columns=200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.delenv("ABDUCE_DATA", raising=False)
+        monkeypatch.setattr("sys.argv", ["abduce", *map(str, arguments)])
+        capsys.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as e:
+            code = e.code or 0
+        said = capsys.readouterr()
+        return Ran(code=code, out=said.out, err=said.err)
+
+    return run
+
+
+CONCEPTS = [
+    {"id": "us-gaap:Goodwill", "label": "Goodwill", "definition": "Amount.", "datatype": "monetaryItemType"},
+    {"id": "us-gaap:Cash", "label": "Cash", "definition": "Cash on hand.", "datatype": "monetaryItemType"},
+    {"id": "us-gaap:DebtRate", "label": "Debt, Rate", "definition": "", "datatype": "percentItemType"},
+]
+CONTEXTS = [
+    {"context_id": "c1", "source_context": "<table><tr><td>Goodwill</td><td>1,204</td></tr></table>"},
+    {"context_id": "c2", "source_context": "We hold 75 million of cash.", "modality": "text"},
+]
+FACTS = [
+    {
+        "fact_id": "f1",
+        "context_id": "c1",
+        "value": "1,204",
+        "datatype": "monetaryItemType",
+        "row_header": "Goodwill",
+        "column_header": "2024",
+        "gold": "us-gaap:Goodwill",
+    },
+    {
+        "fact_id": "f2",
+        "context_id": "c2",
+        "value": "75",
+        "datatype": "us-gaap:monetaryItemType",
+        "mention_start": 8,
+        "mention_end": 10,
+        "gold": "Cash",
+    },
+]
+
+
+class Folder(SimpleNamespace):
+    """A data folder with three concepts and two facts; ``concepts``, ``contexts`` and ``facts`` are rows."""
+
+    def write(self):
+        folder = self.path / "finance"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, rows in (
+            ("concepts.jsonl", self.concepts),
+            ("contexts.jsonl", self.contexts),
+            ("facts_dev.jsonl", self.facts),
+        ):
+            lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
+            (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return self
+
+    def file(self, name):
+        return self.path / "finance" / name
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A small sound data folder; change its rows and ``write()`` it again."""
+    rows = {"concepts": CONCEPTS, "contexts": CONTEXTS, "facts": FACTS}
+    return Folder(path=tmp_path / "data", **{k: [dict(r) for r in v] for k, v in rows.items()}).write()

@@ -85,7 +85,7 @@ def tag(
 
         abduce tag facts.jsonl --taxonomy my-concepts.csv --program FHS-rules
 
-        abduce tag --explain F007-f00546
+        abduce tag --explain F003-f01709
 
         abduce tag filing.htm --precedents last-year.htm --out tags.csv
 

@@ -77,6 +77,20 @@ def test_a_narrow_terminal_loses_nothing() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_a_reference_goes_below_its_value_before_a_name_is_wrapped() -> None:
+    table = Table(["row", *"abcd"], [["a name of a row", *[Cell(0.5, reference=0.4, mark="+")] * 4]])
+
+    def lines(width: int) -> list[str]:
+        console = Console(width=width, record=True, file=io.StringIO())
+        console.print(table.rich())
+        return [" ".join(line.split()) for line in console.export_text().splitlines()]
+
+    assert "a name of a row" + " .500▲ (.400)" * 4 in lines(80)
+    narrow = lines(50)
+    assert "a name of a row" + " .500▲" * 4 in narrow
+    assert "(.400) (.400) (.400) (.400)" in narrow
+
+
 def test_html_is_escaped() -> None:
     text = Table(["a"], [["<b>"]])._repr_html_()
     assert "&lt;b&gt;" in text

@@ -1,0 +1,173 @@
+"""The wheel has everything the tree has: packages, data, declared dependencies; and it stays small."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import io
+import re
+import sys
+import tomllib
+import zipfile
+from fnmatch import fnmatch
+
+import pytest
+
+FOLDERS = ("package", "signatures", "retrievers", "programs", "eval")
+DISTRIBUTION = {
+    "faiss": "faiss-cpu",
+    "sentence_transformers": "sentence-transformers",
+    "milvus_lite": "milvus-lite",
+    "Stemmer": "PyStemmer",
+    "sklearn": "scikit-learn",
+    "mlflow": "mlflow-skinny",
+}
+"""Import names whose distribution is called otherwise."""
+
+INDIRECT = {"torch", "transformers", "pyarrow", "pandas"}
+"""What a declared dependency always brings along: sentence-transformers two of them, datasets the others."""
+
+
+@pytest.fixture(scope="module")
+def project(root):
+    path = root / "pyproject.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def files(root):
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
+                yield path
+
+
+def package_of(folder):
+    """``eval/commands`` to ``abduce.eval.commands``; ``package`` is the root."""
+    parts = folder.as_posix().split("/")
+    return ".".join(["abduce", *(parts[1:] if parts[0] == "package" else parts)])
+
+
+def test_every_folder_is_a_package_of_the_wheel(root, project):
+    tool = project["tool"]["setuptools"]
+    folders = {p.parent.relative_to(root) for p in files(root)}
+    tree = {package_of(folder): folder.as_posix() for folder in folders}
+    assert tree == tool["package-dir"]
+    assert sorted(tool["packages"]) == sorted(tree)
+
+
+def test_every_package_has_an_init(root):
+    without = [p.parent for p in files(root) if not (p.parent / "__init__.py").is_file()]
+    assert not without
+
+
+def test_every_data_file_is_package_data_and_no_pattern_is_idle(root, project):
+    patterns = {(p, g) for p, globs in project["tool"]["setuptools"]["package-data"].items() for g in globs}
+    used = set()
+    for path in files(root):
+        if path.suffix == ".py":
+            continue
+        package = package_of(path.parent.relative_to(root))
+        matching = {(p, g) for p, g in patterns if p == package and fnmatch(path.name, g)}
+        assert matching, f"{path.relative_to(root)} would not be in the wheel"
+        used |= matching
+    assert used == patterns
+
+
+def test_the_wheel_stays_under_12_MB_and_the_bundled_filings_under_4(root):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in files(root):
+            archive.write(path, path.relative_to(root))
+    assert buffer.tell() < 12_000_000
+    bundled = root / "eval" / "bundled" / "finance"
+    assert sum(p.stat().st_size for p in bundled.iterdir() if p.is_file()) < 4_000_000
+
+
+def test_an_installed_wheel_has_the_tree_s_files(root):
+    try:
+        installed = {str(f) for f in importlib.metadata.files("abduce") or ()}
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("abduce runs from its source tree here; make test installs the wheel")
+    if any("__editable__" in name for name in installed):
+        pytest.skip("abduce is installed from its source tree here; make test installs the wheel")
+    expected = set()
+    for path in files(root):
+        parts = path.relative_to(root).parts
+        expected.add("/".join(("abduce", *(parts[1:] if parts[0] == "package" else parts))))
+    assert expected <= installed
+
+
+def imports(path):
+    """(top-level name, at module level) of every absolute import of a file; type-checking ones left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+
+    def walk(node, outer):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+            if isinstance(child, ast.Import):
+                yield from ((alias.name.split(".")[0], outer) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom) and not child.level and child.module:
+                yield child.module.split(".")[0], outer
+            inner = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from walk(child, outer and not inner)
+
+    return set(walk(tree, True))
+
+
+def names(requirements):
+    return {re.split(r"[\s<>=!~;\[]", r, maxsplit=1)[0].lower() for r in requirements}
+
+
+def declared(name):
+    return DISTRIBUTION.get(name, name.replace("_", "-")).lower()
+
+
+def known(name):
+    return name in sys.stdlib_module_names or name in ("abduce", "__future__")
+
+
+def test_every_import_is_a_declared_dependency(root, project):
+    core = names(project["project"]["dependencies"])
+    extras = names(r for e in project["project"]["optional-dependencies"].values() for r in e)
+    wrong = [
+        f"{path.relative_to(root)} imports {name} {'at module level' if outer else 'inside a function'}"
+        for path in files(root)
+        if path.suffix == ".py"
+        for name, outer in imports(path)
+        if not known(name) and declared(name) not in (core if outer else core | extras | INDIRECT)
+    ]
+    assert not wrong
+
+
+def test_make_test_installs_whatever_the_tests_import(root, project):
+    tool = project["tool"]["abduce"]
+    wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["dev"]
+    installed = names([*wanted, *tool["test-extras"], *tool["nodeps"]]) | INDIRECT
+    own = {p.stem for p in (root / "tests" / "support").iterdir()}
+    wrong = []
+    for path in sorted((root / "tests").rglob("*.py")):
+        asked = re.findall(r"importorskip\(\"(\w+)", path.read_text(encoding="utf-8"))
+        needed = {name for name, outer in imports(path) if outer and not known(name)} | set(asked)
+        wrong += [f"{path.relative_to(root)} needs {n}" for n in needed - own if declared(n) not in installed]
+    assert not wrong
+
+
+def test_missing_extras_name_an_extra_that_there_is(root, project):
+    extras = project["project"]["optional-dependencies"]
+    found = {
+        extra
+        for path in files(root)
+        if path.suffix == ".py"
+        for extra in re.findall(r'MissingExtra\([^)]*?"([\w.-]+)"\s*\)', path.read_text(encoding="utf-8"))
+    }
+    assert found
+    assert found <= set(extras)
+
+
+def test_the_two_commands_are_those_of_the_README_and_of_CI(root):
+    readme, make, ci = ((root / f).read_text(encoding="utf-8") for f in ("README.md", "Makefile", ".ci/run"))
+    for command in ("demo", "test"):
+        assert re.search(rf"^{command}:", make, re.MULTILINE)
+        assert re.search(rf"^make {command}\b", readme, re.MULTILINE)
+        assert re.search(rf"^make {command}$", ci, re.MULTILINE)
