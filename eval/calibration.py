@@ -103,7 +103,8 @@ class Calibration:
         """From the JSON object of :meth:`save`; ValueError or TypeError where it does not fit."""
         if not isinstance(data, dict):
             raise TypeError("not an object")
-        made = cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        made = cls(**fields)
         sizes = {len(made.mean), len(made.scale), len(made.weights)}
         if made.kind not in KINDS:
             raise ValueError(f"kind is {made.kind!r}")
