@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,8 @@ ALPHA = 0.05
 class Run:
     """Everything a run measured.
 
-    ``resumed``: how many of its (row, seed, example) units an earlier session had done.
+    ``resumed``: how many of its (row, seed, example) units an earlier session had done. ``sources`` says
+    where the records of a row lie that comes from another folder (:func:`joined`): folder and name there.
     """
 
     experiment: str
@@ -41,6 +42,7 @@ class Run:
     baseline: str | None = None
     folder: Path | None = None
     resumed: int = 0
+    sources: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path, codec: Codec | None = None) -> Run:
@@ -258,10 +260,11 @@ class Run:
             InputError: no such row, or the run kept no records (no folder, and not ``keep=True``).
         """
         result = self[row]
-        if self.folder is not None:
+        folder, name = self.sources.get(row, (self.folder, row))
+        if folder is not None:
             versions = {e.id: e.fingerprint() for e in self.examples}
             return read_latest(
-                RunFolder(self.folder).row_path(row),
+                RunFolder(folder).row_path(name),
                 lambda r: r["seed"] in result.seeds and versions.get(r["id"]) == r["x"],
             )
         if not result.lines:

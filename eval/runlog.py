@@ -23,8 +23,27 @@ FORMAT = 1
 
 
 def dumps(record: Mapping[str, Any]) -> bytes:
-    """One line, with its newline; numpy arrays become lists."""
-    return orjson.dumps(record, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+    """One line, with its newline; numpy arrays become lists. Half surrogate pairs, which no UTF-8 file can
+    hold and some models write, become ``?``."""
+    try:
+        return orjson.dumps(record, option=_LINE)
+    except TypeError as e:
+        if "surrogates" not in str(e):
+            raise
+        return orjson.dumps(_clean(record), option=_LINE)
+
+
+_LINE = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {_clean(k): _clean(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(v) for v in value]
+    return value
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -28,7 +28,8 @@ def report(
         str, typer.Option("--format", help="What is printed: terminal, markdown, latex or csv.")
     ] = "terminal",
     out: Annotated[
-        Path | None, typer.Option(help="Folder for tables and plots; by default RUN_DIR/report.")
+        Path | None,
+        typer.Option(help="Folder for tables and plots; by default RUN_DIR/report where there is one run."),
     ] = None,
     plots: Annotated[bool, typer.Option(help="Write plots (SVG and PNG; needs abduce[report]).")] = True,
     values: Annotated[
@@ -49,6 +50,8 @@ def report(
 
         abduce report runs/no-model --values values.parquet --trec trec
 
+        abduce report runs/qwen3-8b runs/qwen3-32b --out both
+
         abduce report bm25.trec mine.trec --qrels qrels.trec
 
         abduce report predictions_openai.jsonl.gz
@@ -57,6 +60,7 @@ def report(
 
     from ...retrievers.errors import InputError, MissingExtra
     from ..export import read_trec, write_trec, write_values
+    from ..joining import joined
     from ..report import FORMATS, load_run, report_tables, write_tables
 
     if format_ not in ("terminal", *FORMATS):
@@ -73,7 +77,11 @@ def report(
     if qrels is not None:
         found, family = read_trec(run, qrels), ""
     elif len(run) > 1:
-        raise InputError("give one run folder, or TREC run files with --qrels")
+        loaded = [load_run(folder) for folder in run]
+        families = {name for _, name in loaded}
+        if len(families) > 1:
+            raise InputError(f"the runs are of different kinds: {', '.join(sorted(families))}")
+        found, family = joined([one for one, _ in loaded]), families.pop()
     else:
         found, family = load_run(run[0])
         out = out or run[0] / "report"

@@ -16,6 +16,7 @@ from abduce.eval import breakdown as b
 from abduce.eval import plots
 from abduce.eval.commands.report import report
 from abduce.eval.export import read_trec, write_trec, write_values
+from abduce.eval.joining import joined
 from abduce.eval.metrics import RANKING_MEASURES, accuracy, score_ranking
 from abduce.eval.report import report_tables, write_tables
 from abduce.eval.results import Run
@@ -336,8 +337,29 @@ def test_command_refuses_bad_options(
     assert complaint in str(got.exception)
 
 
+def test_runs_over_the_same_examples_stand_in_one_table(tmp_path: Path, app: typer.Typer) -> None:
+    mixed = examples()[::-1]
+    run([row("base", 10)], examples(), codec=Codec(), out=tmp_path / "one", baseline="base", experiment="toy")
+    run([row("base", 12), row("new", 30)], mixed, codec=Codec(), out=tmp_path / "two", experiment="toy")
+    both = joined([Run.load(tmp_path / "one"), Run.load(tmp_path / "two")])
+    assert [r.name for r in both.rows] == ["base (one)", "base (two)", "new"]
+    counts = both.compare("new", "base (one)").counts["Acc"]
+    assert (counts.both, counts.helped, counts.harmed) == (10, 20, 0)
+    assert [len(list(both.records(r.name))) for r in both.rows] == [N] * 3
+    assert next(iter(both.records("new")))["id"] == "e39"
+    arguments = [str(tmp_path / "one"), str(tmp_path / "two"), "--format", "markdown"]
+    got = CliRunner().invoke(app, arguments)
+    assert got.exit_code == 0, got.output
+    assert "| base (two) | 40 | .300 |" in got.output
+    assert "differs from base (one)" in got.output
+    assert not (tmp_path / "one" / "report").exists()
+    run([row("base", 10)], examples()[1:], codec=Codec(), out=tmp_path / "less")
+    with pytest.raises(InputError, match=r"less: is over other examples .* 1 differ"):
+        joined([Run.load(tmp_path / "one"), Run.load(tmp_path / "less")])
+
+
 def test_command_refuses_what_is_no_run(tmp_path: Path, app: typer.Typer) -> None:
-    for arguments, complaint in (([str(tmp_path)], "no run.json"), (["a", "b"], "--qrels")):
+    for arguments, complaint in (([str(tmp_path)], "no run.json"), (["a", "b"], "no run.json")):
         got = CliRunner().invoke(app, arguments)
         assert isinstance(got.exception, InputError)
         assert complaint in str(got.exception)

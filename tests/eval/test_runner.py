@@ -125,6 +125,26 @@ def test_a_failure_counts_as_wrong_and_stops_nothing(tmp_path: Path, concurrency
     assert (everything["n"], everything["failed"], everything["R@1"]) == (12, 12, 0)
 
 
+def test_text_that_utf8_cannot_hold_is_kept_as_far_as_it_can_be(tmp_path: Path) -> None:
+    class Talking(ListCodec):
+        def encode(self, prediction: Any) -> dict[str, Any]:
+            return super().encode(prediction) | {
+                "trace": {"raw": ["half \ud83d of a pair"], 3: np.float64(0.1)}
+            }
+
+    def rank(n: int) -> int:
+        if n == 1:
+            raise ValueError("bad \udc00 text")
+        return 1
+
+    run([row("a", rank)], examples(3), codec=Talking(), out=tmp_path)
+    loaded = Run.load(tmp_path)
+    assert loaded.summary()["rows"][0]["failed"] == 1
+    first = next(iter(loaded.records("a")))
+    assert first["trace"] == {"raw": ["half ? of a pair"], "3": 0.1}
+    assert json.loads(text(tmp_path / "failures.jsonl"))["message"] == "bad ? text"
+
+
 def test_a_codec_that_raises_is_a_failure_too() -> None:
     class Broken(ListCodec):
         def score(self, record: Mapping[str, Any], gold: Any) -> dict[str, float]:
