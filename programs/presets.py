@@ -168,7 +168,7 @@ class Parts:
     precedents: Callable[[], Precedents] | None = None
 
     def serializer_for(self, changes: Mapping[str, Any]) -> Serializer:
-        given = {k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
+        given: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
         try:
             return replace(self.serializer, **given)
         except TypeError as e:
