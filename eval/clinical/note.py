@@ -19,11 +19,16 @@ _CODE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?-?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Mention:
-    """One asked-for mention: its fact, how often its words stand in the note, and the user's own code."""
+    """One asked-for mention: its fact, how often its words stand in the note, and the user's own code.
+
+    ``file`` and ``line`` say where it was asked for.
+    """
 
     fact: Fact
     occurrences: int
     code: str | None = None
+    file: Path | None = None
+    line: int | None = None
 
 
 def read_note(path: str | Path) -> SourceContext:
@@ -88,7 +93,7 @@ def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str,
             mention_end=end,
             filing_id=note.context_id,
         )
-        found.append(Mention(fact, occurrences, code))
+        found.append(Mention(fact, occurrences, code, path, line))
     if not found:
         raise InputError("has no mentions", file=path)
     return found

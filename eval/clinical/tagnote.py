@@ -77,7 +77,7 @@ def _code(mention: Mention, program: Any, taxonomy: Taxonomy) -> Coded:
     hits = list(program(fact=mention.fact).ranking)
     asked = ""
     if mention.code is not None:
-        hits, asked = _as_asked(mention.code, hits, taxonomy)
+        hits, asked = _as_asked(mention, mention.code, hits, taxonomy)
     if not hits:
         return Coded(mention, [], "", asked)
     concept = taxonomy[hits[0].id]
@@ -85,7 +85,7 @@ def _code(mention: Mention, program: Any, taxonomy: Taxonomy) -> Coded:
     return Coded(mention, hits, evidence(tok_set(mention.fact.value), parts, tok_set), asked)
 
 
-def _as_asked(code: str, hits: Sequence[Hit], taxonomy: Taxonomy) -> tuple[list[Hit], str]:
+def _as_asked(mention: Mention, code: str, hits: Sequence[Hit], taxonomy: Taxonomy) -> tuple[list[Hit], str]:
     """The ranking under the user's own code, and what is said of it."""
     by_id = {h.id: h for h in hits}
     asked = code if code in taxonomy or "." in code or len(code) <= 3 else f"{code[:3]}.{code[3:]}"
@@ -96,9 +96,8 @@ def _as_asked(code: str, hits: Sequence[Hit], taxonomy: Taxonomy) -> tuple[list[
         return [first, *(h for h in hits if h.id != asked)], said
     children = billable_children(asked, taxonomy)
     if not children:
-        raise InputError(
-            f"{code} is neither a code of {taxonomy.name} nor a category of its codes", field="code"
-        )
+        message = f"{code} is neither a code of {taxonomy.name} nor a category of its codes"
+        raise InputError(message, file=mention.file, line=mention.line, field="code")
     below = set(children)
     ranked = [h for h in hits if h.id in below]
     rest = [Hit(c, 0.0, len(hits) + 1) for c in children if c not in by_id]

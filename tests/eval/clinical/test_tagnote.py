@@ -155,7 +155,10 @@ def test_a_bad_mention_is_one_line_that_names_its_place(tmp_path: Path, mentions
 
 def test_a_code_outside_the_inventory_is_refused(tmp_path: Path, program: Locus) -> None:
     note, file = write(tmp_path, "mention,code\nfever,Q99.9\n")
-    with pytest.raises(InputError, match=r"Q99\.9 is neither a code of icd-test nor a category of its codes"):
+    with pytest.raises(
+        InputError,
+        match=r"m\.csv:2: field 'code': Q99\.9 is neither a code of icd-test nor a category of its codes",
+    ):
         code_mentions(read_mentions(file, read_note(note), {}), program, TAXONOMY)
 
 
