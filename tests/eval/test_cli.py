@@ -10,8 +10,21 @@ import sys
 
 import pytest
 
-HEAVY = ("dspy", "numba", "torch", "faiss", "scipy", "sklearn", "pandas", "matplotlib", "litellm", "bm25s",
-         "datasets", "transformers", "lxml")
+HEAVY = (
+    "dspy",
+    "numba",
+    "torch",
+    "faiss",
+    "scipy",
+    "sklearn",
+    "pandas",
+    "matplotlib",
+    "litellm",
+    "bm25s",
+    "datasets",
+    "transformers",
+    "lxml",
+)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["eval", "--help"], ["tag", "--help"], ["--version"]])
@@ -48,7 +61,15 @@ def test_bad_input_as_a_process_is_one_line_and_exit_code_2(folder):
     folder.facts[0]["value"] = ""
     folder.write()
     ran = subprocess.run(
-        [sys.executable, "-m", "abduce.eval.cli", "tag", folder.file("facts_dev.jsonl"), "--data", folder.path],
+        [
+            sys.executable,
+            "-m",
+            "abduce.eval.cli",
+            "tag",
+            folder.file("facts_dev.jsonl"),
+            "--data",
+            folder.path,
+        ],
         capture_output=True,
         text=True,
         env={**os.environ, "COLUMNS": "80"},

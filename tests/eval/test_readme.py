@@ -26,13 +26,13 @@ def run(code, names):
 
 def test_both_are_there_and_short(examples):
     assert set(examples) == {"no model", "with a model"}
-    statements = [line for line in examples["no model"].splitlines() if line and not line.startswith((" ", ")"))]
+    statements = [
+        line for line in examples["no model"].splitlines() if line and not line.startswith((" ", ")"))
+    ]
     assert len(statements) <= 15
 
 
-def test_they_tag_one_fact_without_a_model_and_then_with_one(
-    examples, monkeypatch, scripted, reply
-):
+def test_they_tag_one_fact_without_a_model_and_then_with_one(examples, monkeypatch, scripted, reply):
     monkeypatch.delenv("ABDUCE_DATA", raising=False)
     names: dict[str, object] = {}
     lines = run(examples["no model"], names)
