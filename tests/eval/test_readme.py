@@ -58,5 +58,6 @@ def test_the_command_lines_name_options_and_facts_that_there_are(root, dev_facts
     explained = re.findall(r"--explain (\S+)", text + (root / "Makefile").read_text(encoding="utf-8"))
     assert explained
     assert set(explained) <= known
-    for command in sorted(set(re.findall(r"^abduce ([a-z]+)", text, re.MULTILINE))):
+    shell = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
+    for command in sorted(set(re.findall(r"^abduce ([a-z]+)", shell, re.MULTILINE))):
         assert cli(command, "--help").code == 0
