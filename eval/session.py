@@ -117,6 +117,28 @@ def state_fingerprint(path: Path) -> str:
     return file_fingerprint(path)
 
 
+COSTLY = frozenset({"dense", "hybrid", "rerank", "milvus"})
+"""Retrievers that are not made before they are needed: they load models or talk to a server."""
+
+
+def _check(name: str, spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
+    """Put a row together before anything runs or is written, where that costs nothing.
+
+    Raises:
+        InputError: a setting of its retriever, its serializer or its options that there is not.
+    """
+    kind = str(retriever.get("kind", "bm25"))
+    costly = kind in COSTLY or ":" in kind or "index" in retriever
+    if costly or spec.replay or spec.state or spec.uses_precedents:
+        return
+    try:
+        build(spec, parts)
+    except InputError:
+        raise
+    except ValueError as e:
+        raise InputError(str(e), field=f"row {name!r}") from e
+
+
 def make_rows(
     experiment: Experiment, parts: Parts, taxonomy_print: str, model: Any = None, out: Path | None = None
 ) -> Sequence[Row]:
@@ -147,6 +169,7 @@ def make_rows(
             "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
             "schema": parts.schema.fingerprint,
         }
+        _check(row.name, spec, parts, dict(experiment.retriever) | dict(spec.retriever))
         if spec.state:
             settings["state"] = state_fingerprint(Path(spec.state))
         if isinstance(parts.precedents, PrecedentSource) and spec.uses_precedents:

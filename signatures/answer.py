@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dspy
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from .options import Letter
+from .options import Letter, Reply
 
 
-class Answer(BaseModel):
+class Answer(Reply):
     """Reasoning first, so that the choice can depend on it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     step_by_step_thinking: str = Field(max_length=6000, description="the reasoning, briefly")
     answer_choice: Letter

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import dspy
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
-from .options import Letter
+from .options import Letter, Reply
 
 
 def _as_list(value: Any) -> Any:
@@ -26,11 +26,7 @@ Phrases = Annotated[list[Phrase], BeforeValidator(_as_list), Field(max_length=8)
 Query = Annotated[str, Field(min_length=1, max_length=500)]
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class WorkingState(_Reply):
+class WorkingState(Reply):
     """The formulator's state: f, r, e and the working hypothesis (paper: Section 3.3, order of B.3)."""
 
     discriminating_features: Phrases = Field(
@@ -70,7 +66,7 @@ class FormulateWithoutOptions(dspy.Signature):
     answer: WorkingState = dspy.OutputField()
 
 
-class ThreeQueries(_Reply):
+class ThreeQueries(Reply):
     """q1, q2 and q3 (paper: Section 3.4)."""
 
     support: Query = Field(description="q1: finds passages that would directly support the hypothesis")
@@ -98,7 +94,7 @@ class RewriteByHypothesis(dspy.Signature):
     answer: ThreeQueries = dspy.OutputField()
 
 
-class Paraphrases(_Reply):
+class Paraphrases(Reply):
     """Exactly three, each a field of its own, so that a schema cannot give two or four."""
 
     query_1: Query
@@ -126,7 +122,7 @@ class ParaphraseWithOptions(dspy.Signature):
     answer: Paraphrases = dspy.OutputField()
 
 
-class HypotheticalPassage(_Reply):
+class HypotheticalPassage(Reply):
     """One document that does not exist."""
 
     passage: str = Field(min_length=1, max_length=2400, description="about 100 to 200 words")
@@ -141,7 +137,7 @@ class WriteHypotheticalPassage(dspy.Signature):
     answer: HypotheticalPassage = dspy.OutputField()
 
 
-class TentativeAnswer(_Reply):
+class TentativeAnswer(Reply):
     """The answer that one document suggests."""
 
     answer_choice: Letter
@@ -170,7 +166,7 @@ def _yes_or_no(value: Any) -> Any:
 YesNo = Annotated[Literal["Yes", "No"], BeforeValidator(_yes_or_no)]
 
 
-class Sufficiency(_Reply):
+class Sufficiency(Reply):
     """Whether a document carries its tentative answer."""
 
     supported: YesNo
@@ -188,7 +184,7 @@ class JudgeDocument(dspy.Signature):
     answer: Sufficiency = dspy.OutputField()
 
 
-class Candidates(_Reply):
+class Candidates(Reply):
     """Candidate answers of a question without options."""
 
     answers: Annotated[list[Phrase], BeforeValidator(_as_list), Field(min_length=2, max_length=6)]

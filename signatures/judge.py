@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import dspy
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from .options import NO_OPTION
+from .options import NO_OPTION, Reply
 from .types import UtilityLabel
 
 JUDGE_VERSION = "1"
@@ -28,16 +28,18 @@ def _label(value: Any) -> Any:
     return value
 
 
-class ContextUtility(BaseModel):
+class ContextUtility(Reply):
     """The option first, then the label, so that the label can rest on it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     selected_answer: str = Field(
         max_length=300,
         description=f"the letter of the option that the documents alone support most, or {NO_OPTION}",
     )
-    label: Annotated[UtilityLabel, BeforeValidator(_label)]
+    label: Annotated[
+        UtilityLabel,
+        BeforeValidator(_label),
+        WithJsonSchema({"type": "string", "enum": [str(label) for label in UtilityLabel]}),
+    ]
 
 
 class JudgeContext(dspy.Signature):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 LETTERS = string.ascii_uppercase[:10]
 """A question has at most ten options."""
@@ -36,6 +36,15 @@ _SPECIES = re.compile(r"\.\s+[a-z]")
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .\"'")
+
+
+class Reply(BaseModel):
+    """A typed answer. What a model class says in its docstring is for readers of the code and is kept out of
+    the schema that a language model is shown; field descriptions are for the model."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", json_schema_extra=lambda schema: schema.pop("description", None)
+    )
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def test_dense_and_rerank_by_name(made: Taxonomy, tmp_path: Path) -> None:
     got.save(tmp_path / "d")  # type: ignore[attr-defined]
     again = build("dense", small, model=model, device="cpu", index=tmp_path / "d")
     assert again.search(["tax"], 5)[0].ids == got.search(["tax"], 5)[0].ids
-    with pytest.raises(InputError, match="'retriever.kappa': no such setting; dense has engine"):
+    with pytest.raises(InputError, match=r"'retriever\.kappa': no such setting; dense has engine"):
         build("dense", small, model=model, kappa=3)
     with pytest.raises(InputError, match="not a model folder"):
         build("rerank", small, first={"kind": "bm25"}, model=str(tmp_path))
