@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table as RichTable
 
-from ..programs.consistency import ground_rows
+from ..programs.consistency import shared_evidence
 from ..programs.presets import Parts
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
@@ -28,6 +28,7 @@ from .documents.assemble import Document
 from .documents.read import SUFFIXES, kind_of, read_document
 from .documents.source import open_bytes
 from .domains import Domain
+from .inflight import in_order, report_failures
 from .precedents import PrecedentSource, domain_precedents
 
 COLUMNS = (
@@ -94,6 +95,7 @@ class DocumentOptions:
         calibration: a calibration file; none: the bundled one of the program.
         company: whose document it is, where it does not say so itself.
         each_fact: ask the program for every fact, not once for cells of a row that share their evidence.
+        concurrency: values in flight, for a program that calls a model.
     """
 
     gold: bool = False
@@ -101,6 +103,7 @@ class DocumentOptions:
     calibration: Path | None = None
     company: str | None = None
     each_fact: bool = False
+    concurrency: int = 1
 
     def source(self, program: str, folder: DataFolder, domain: Domain) -> PrecedentSource | None:
         """Where precedents come from."""
@@ -156,6 +159,7 @@ class DocumentOptions:
             top=top,
             out=out,
             console=console,
+            concurrency=self.concurrency,
         )
 
 
@@ -169,6 +173,7 @@ def tag_document(
     top: int,
     out: Path | None,
     console: Console,
+    concurrency: int = 1,
 ) -> list[TaggedFact]:
     """Tag every fact of a document; write a CSV or print a table, and score where ``gold`` is set.
 
@@ -181,6 +186,7 @@ def tag_document(
             for once.
         top: how many concepts are written a fact.
         out: a CSV file, written at the end in one step.
+        concurrency: values in flight, for a program that calls a model.
 
     Raises:
         InputError: ``gold`` without tags in the document, or ``out`` cannot be written.
@@ -193,7 +199,7 @@ def tag_document(
     if out is not None and not out.resolve().parent.is_dir():
         raise InputError("there is no such folder to write to", file=out)
     method, parts = ready()
-    tagged = list(_tag(document.facts, method, calibration, each_fact, console))
+    tagged = list(_tag(document.facts, method, calibration, each_fact, concurrency, console))
     if out is not None:
         write_text(out, to_csv(tagged, parts, top))
         console.print(f"{len(tagged):,} facts tagged: {out}", markup=False, highlight=False)
@@ -214,24 +220,32 @@ def _tag(
     method: Callable[..., Any],
     calibration: Calibration | None,
     each_fact: bool,
+    concurrency: int,
     console: Console,
 ) -> Sequence[TaggedFact]:
+    groups = [[i] for i in range(len(facts))] if each_fact else shared_evidence(facts)
     found: list[TaggedFact | None] = [None] * len(facts)
-    pairs = ((i, method(fact=f)) for i, f in enumerate(facts)) if each_fact else ground_rows(facts, method)
+    failures: list[tuple[str, str]] = []
+    asked = [facts[group[0]] for group in groups]
+    notes = Console(stderr=True)
     bar = track(
-        pairs,
+        zip(groups, in_order(method, asked, concurrency, failures), strict=True),
         "tagging",
-        total=len(facts),
-        console=Console(stderr=True),
+        total=len(groups),
+        console=notes,
         transient=True,
         disable=not console.is_terminal,
     )
-    for i, prediction in bar:
-        fact, ranking = facts[i], prediction.ranking
-        sure = None
-        if calibration is not None:
-            sure = float(calibration.probability([features(ranking, fact.modality)])[0])
-        found[i] = TaggedFact(fact, ranking, evidence_of(prediction), sure)
+    for group, prediction in bar:
+        for i in group:
+            fact, ranking, sure = facts[i], Ranking.of([]), None
+            if prediction is not None:
+                ranking = prediction.ranking
+                if calibration is not None:
+                    sure = float(calibration.probability([features(ranking, fact.modality)])[0])
+            evidence = "" if prediction is None else evidence_of(prediction)
+            found[i] = TaggedFact(fact, ranking, evidence, sure)
+    report_failures(failures, notes)
     return [t for t in found if t is not None]
 
 

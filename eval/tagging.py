@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,15 @@ from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import load_schema
+from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
 from .atomic import write_text
 from .data import DataFolder, read_contexts, read_facts
 from .domains import DOMAINS, Domain
 from .explain import explain_fact
-from .filing import DocumentOptions, is_document
+from .filing import DocumentOptions, is_document, locus_of
+from .inflight import in_order, report_failures
+from .lm.use import models_for
 from .precedents import PrecedentSource
 from .rows import Example
 from .session import make_parts
@@ -70,13 +74,6 @@ def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
     return Taxonomy.load(path), DOMAINS["finance"]
 
 
-def locus_of(fact: Fact, parts: Parts) -> str:
-    """Where a fact stands, in one line."""
-    if fact.modality == "table":
-        return " / ".join(h for h in (fact.row_header, fact.column_header) if h)
-    return parts.serializer.mention_window(fact)
-
-
 def tag_facts(
     path: Path | None,
     *,
@@ -91,6 +88,9 @@ def tag_facts(
     skip_bad: bool,
     mentions: Path | None = None,
     document: DocumentOptions | None = None,
+    lm: Mapping[str, Any] | None = None,
+    cache: bool = True,
+    concurrency: int = 32,
     console: Console | None = None,
 ) -> None:
     """Tag every fact of a file; write a CSV, print a table, or explain one fact.
@@ -101,6 +101,36 @@ def tag_facts(
     console = console or Console()
     notes = Console(stderr=True)
     folder = DataFolder.find(data)
+    try:
+        needs_model = spec_named(program).needs_model
+    except ValueError as e:
+        raise InputError(str(e)) from e
+    needed = f"the program {program!r}" if needs_model else None
+    with models_for(lm or {}, needed, cache=cache):
+        _tag(
+            path, taxonomy, program, top, out, explain, contexts, schema, folder, skip_bad, mentions,
+            document or DocumentOptions(), concurrency if needs_model else 1, console, notes,
+        )  # fmt: skip
+
+
+def _tag(
+    path: Path | None,
+    taxonomy: str,
+    program: str,
+    top: int,
+    out: Path | None,
+    explain: str | None,
+    contexts: Path | None,
+    schema: str | None,
+    folder: DataFolder,
+    skip_bad: bool,
+    mentions: Path | None,
+    options: DocumentOptions,
+    concurrency: int,
+    console: Console,
+    notes: Console,
+) -> None:
+    """:func:`tag_facts` with its models at hand."""
     if mentions is not None:
         from .clinical.tagnote import tag_note
 
@@ -109,12 +139,11 @@ def tag_facts(
             path, mentions, constants, lambda: _ready(taxonomy, folder, program, schema), top, out, console
         )
         return
-    options = document or DocumentOptions()
     found, domain = find_taxonomy(taxonomy, folder)
     source = options.source(program, folder, domain)
     if path is not None and is_document(path):
         ready = partial(_method, program, found, domain, schema, source)
-        options.tag(path, program, ready, found, explain, top, out, console)
+        replace(options, concurrency=concurrency).tag(path, program, ready, found, explain, top, out, console)
         return
     options.check_unused()
     bad: list[InputError] | None = [] if skip_bad else None
@@ -139,7 +168,7 @@ def tag_facts(
         fact = chosen.inputs["fact"]
         console.print(explain_fact(fact, method(fact=fact), parts, program, chosen.gold, top))
         return
-    ranked = _run(method, examples, console)
+    ranked = _run(method, examples, concurrency, console)
     if out is not None:
         write_text(out, to_csv(ranked, found, parts, top))
         console.print(f"{len(ranked):,} facts tagged: {out}", markup=False, highlight=False)
@@ -156,7 +185,7 @@ def _method(
     schema: str | None,
     precedents: PrecedentSource | None = None,
 ) -> tuple[Any, Parts]:
-    """A program that calls no model, and what it is made of.
+    """A program and what it is made of.
 
     Raises:
         InputError: no such program or schema, or a program that cannot tag.
@@ -164,6 +193,8 @@ def _method(
     try:
         spec = spec_named(program)
         own_schema = None if schema is None else load_schema(schema)
+        if own_schema is None and found.name != domain.taxonomy:
+            own_schema = induce_schema(found, found.name)
         parts = make_parts(found, domain, {"kind": "bm25"}, own_schema, precedents)
         if spec.uses_precedents and precedents is None:
             raise InputError(f"the program {program!r} needs already-tagged facts: give --precedents PATH")
@@ -171,11 +202,6 @@ def _method(
         raise InputError(str(e)) from e
     if spec.needs_gold:
         raise InputError(f"{program!r} is an oracle: it needs the gold concept and cannot tag")
-    if spec.needs_model:
-        raise InputError(
-            f"the program {program!r} calls a language model; choose one without (locus, direct, FHS-rules), "
-            "or run it with an experiment file that has an [lm] table"
-        )
     return build(spec, parts), parts
 
 
@@ -185,18 +211,29 @@ def _ready(name: str, folder: DataFolder, program: str, schema: str | None) -> t
     return found, _method(program, found, domain, schema)[0]
 
 
-def _run(method: Any, examples: Sequence[Example], console: Console) -> list[tuple[Fact, Ranking]]:
+def _run(
+    method: Any, examples: Sequence[Example], concurrency: int, console: Console
+) -> list[tuple[Fact, Ranking]]:
+    notes = Console(stderr=True)
+    facts = [e.inputs["fact"] for e in examples]
+    failures: list[tuple[str, str]] = []
+    predictions = track(
+        in_order(method, facts, concurrency, failures),
+        "tagging",
+        total=len(facts),
+        console=notes,
+        transient=True,
+        disable=not console.is_terminal,
+    )
     ranked = []
     fallbacks = 0
-    bar = track(
-        examples, "tagging", console=Console(stderr=True), transient=True, disable=not console.is_terminal
-    )
-    for example in bar:
-        prediction = method(fact=example.inputs["fact"])
-        fallbacks += bool(prediction.trace.counters["datatype_fallback"])
-        ranked.append((example.inputs["fact"], prediction.ranking))
+    for fact, prediction in zip(facts, predictions, strict=True):
+        if prediction is not None:
+            fallbacks += bool(prediction.trace.counters["datatype_fallback"])
+        ranked.append((fact, Ranking.of([]) if prediction is None else prediction.ranking))
+    report_failures(failures, notes)
     if fallbacks:
-        Console(stderr=True).print(
+        notes.print(
             f"{fallbacks} facts have no datatype that the taxonomy declares: the full index was searched"
         )
     return ranked

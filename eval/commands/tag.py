@@ -76,6 +76,13 @@ def tag(
         typer.Option("--each-fact", help="Ask for every value, not once for cells that share a row."),
     ] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over bad facts and count them.")] = False,
+    lm: Annotated[
+        Path | None, typer.Option(help="TOML file with an [lm] table, for a program that calls a model.")
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")
+    ] = False,
+    concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight where a model is called.")] = 32,
 ) -> None:
     """Tag facts with the concepts of a taxonomy.
 
@@ -85,6 +92,8 @@ def tag(
 
         abduce tag facts.jsonl --taxonomy my-concepts.csv --program FHS-rules
 
+        abduce tag facts.jsonl --program FHS --lm my-server.toml --out tags.csv
+
         abduce tag --explain F003-f01709
 
         abduce tag filing.htm --precedents last-year.htm --out tags.csv
@@ -93,6 +102,7 @@ def tag(
 
         abduce tag note.txt --taxonomy icd10cm-2018 --mentions mentions.csv
     """
+    from ..experiment import lm_table
     from ..filing import DocumentOptions
     from ..tagging import tag_facts
 
@@ -110,4 +120,7 @@ def tag(
         skip_bad=skip_bad,
         mentions=mentions,
         document=DocumentOptions(gold, tuple(precedents or ()), calibration, company, each_fact),
+        lm=None if lm is None else lm_table(lm),
+        cache=not no_cache,
+        concurrency=concurrency,
     )
