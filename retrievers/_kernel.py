@@ -129,17 +129,33 @@ def _rank(  # type: ignore[no-untyped-def]
         for d in range(n):
             if allowed[d]:
                 n_passing += 1
-    m = 0
+    total = 0
     for t in query:
-        for j in range(indptr[t], indptr[t + 1]):
-            d = indices[j]
-            if raw[d] == 0.0 and overlap[d] == 0:
-                if masked and not allowed[d]:
-                    continue
-                touched[m] = d
-                m += 1
-            raw[d] += weights[j]
-            overlap[d] += in_label[j]
+        total += indptr[t + 1] - indptr[t]
+    m = 0
+    if total < n:  # few postings: note a document when it is first met
+        for t in query:
+            for j in range(indptr[t], indptr[t + 1]):
+                d = indices[j]
+                if raw[d] == 0.0 and overlap[d] == 0:
+                    if masked and not allowed[d]:
+                        continue
+                    touched[m] = d
+                    m += 1
+                raw[d] += weights[j]
+                overlap[d] += in_label[j]
+    else:  # many: no branches while adding up, then one look at every document
+        for t in query:
+            for j in range(indptr[t], indptr[t + 1]):
+                d = indices[j]
+                raw[d] += weights[j]
+                overlap[d] += in_label[j]
+        for d in range(n):
+            if masked and not allowed[d]:
+                raw[d] = 0.0
+                overlap[d] = 0
+            touched[m] = d
+            m += raw[d] != 0.0 or overlap[d] != 0
     high = 0.0
     low = raw[touched[0]] if m == n_passing and m > 0 else 0.0
     for i in range(m):
@@ -157,8 +173,11 @@ def _rank(  # type: ignore[no-untyped-def]
                 if m in (k, n_passing):
                     break
     size = 0
+    hopeless = -1.0  # raw BM25 below which a document without label overlap cannot be among the first k
     for i in range(m):
         d = touched[i]
+        if raw[d] < hopeless and overlap[d] == 0:
+            continue
         value = (raw[d] - low) / span if span > 0.0 else 1.0
         if overlap[d] > 0:
             value += w_cov * (overlap[d] / label_lengths[d] + overlap[d] / n_query)
@@ -176,6 +195,7 @@ def _rank(  # type: ignore[no-untyped-def]
         elif value >= scores[heap[0]] and _worse(heap[0], i, scores, touched, label_lengths, raw, overlap):
             heap[0] = i
             _sift_down(heap, 0, size, scores, touched, label_lengths, raw, overlap)
+            hopeless = low + span * (scores[heap[0]] - 1e-9)
     for place in range(size - 1, -1, -1):
         i = heap[0]
         d = touched[i]

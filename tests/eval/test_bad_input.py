@@ -93,10 +93,11 @@ class TestFacts:
     @pytest.mark.parametrize(
         ("name", "content", "words"),
         [
-            ("facts.xlsx", b"x", ["none of .jsonl, .csv, .tsv"]),
+            ("facts.parquet", b"x", ["none of"]),
+            ("facts.xlsx", b"x", ["is not an Excel workbook"]),
             ("facts.jsonl", b'{"fact_id": "\xff"}', ["is not UTF-8"]),
             ("facts.jsonl", b"", ["has no facts"]),
-            ("facts.csv", b"", ["has no header line"]),
+            ("facts.csv", b"", ["is empty"]),
             ("facts.csv", b"fact_id,value\nf1,2,3\n", [":2", "more cells than the header"]),
             ("facts.jsonl.gz", gzip.compress(MANY)[:-30], ["truncated or corrupt"]),
             ("facts.jsonl.gz", b"no gzip", ["truncated or corrupt"]),
