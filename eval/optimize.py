@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 from rich.console import Console
 
 from ..programs.presets import build
-from ..retrievers.errors import InputError
+from ..retrievers.errors import InputError, MissingExtra
 from .atomic import write_text
 from .data import DataFolder, domain_named
 from .experiment import load_experiment
 from .lm.use import models_for
+from .rows import Example
+from .sampling import split_by_context, spread
 from .session import make_parts
 
 OPTIMIZERS = ("bootstrap", "mipro", "gepa")
@@ -29,6 +32,7 @@ def optimize_row(
     split: str = "dev",
     data: str | None = None,
     train: int = 50,
+    check: int = 50,
     measure: str = "MRR",
     budget: str = "light",
     threads: int = 8,
@@ -44,7 +48,9 @@ def optimize_row(
         optimizer: ``bootstrap`` (demonstrations), ``mipro`` (instructions and demonstrations) or ``gepa``
             (instructions, from the feedback of each example).
         split: facts to compile on; a test split is refused.
-        train: how many of its facts, at least 2; half are kept for validation by mipro and gepa.
+        train: how many of its facts, at least 2, from as many source contexts as possible; those of half
+            the contexts are kept for validation by mipro and gepa.
+        check: the gain is measured on at most so many facts of other contexts; 0: not measured.
         measure: what is optimised (MRR, R@10, Acc).
         budget: ``light``, ``medium`` or ``heavy``, for mipro and gepa.
         threads: facts in flight.
@@ -65,31 +71,46 @@ def optimize_row(
         raise InputError(f"the row {row!r} calls no language model, or is an oracle: nothing to compile")
     folder = DataFolder.find(data)
     domain = domain_named(experiment.domain)
-    examples = folder.facts(domain, split)[:train]
+    facts = folder.facts(domain, split)
+    examples = spread(facts, train)
     if len(examples) < 2:
         raise InputError(f"the split {split!r} has {len(examples)} facts; at least 2 are needed")
+    seen = {e.cluster for e in examples}
+    unseen = spread([e for e in facts if e.cluster not in seen], check)
     parts = make_parts(folder.taxonomy(domain), domain, experiment.retriever)
     with models_for(experiment.lm if lm is None else lm, f"the row {row!r}"):
-        from .dspy_metrics import TaxonomyMetric, to_dspy
+        from .api import evaluate
+        from .dspy_metrics import TaxonomyMetric
 
         program = build(spec, parts)
         metric = TaxonomyMetric(measure, parts.profiles)
-        compiled = _compile(program, to_dspy(examples), metric, optimizer, budget, threads)
+        compiled = _compile(program, examples, metric, optimizer, budget, threads)
+        if unseen:
+            rows = {"before": program, "after": compiled}
+            gain = evaluate(rows, unseen, concurrency=threads).compare("after", "before").table()
     write_text(out, json.dumps(compiled.dump_state(), ensure_ascii=False, indent=1) + "\n")
+    if unseen:
+        console.print(gain.rich())
     console.print(f"compiled {row} on {len(examples)} facts of {split}: {out}", markup=False, highlight=False)
 
 
 def _compile(
-    program: Any, examples: list[Any], metric: Any, optimizer: str, budget: str, threads: int
+    program: Any, examples: list[Example], metric: Any, optimizer: str, budget: str, threads: int
 ) -> Any:
     import dspy
 
+    from .dspy_metrics import to_dspy
+
     if optimizer == "bootstrap":
         teleprompter = dspy.BootstrapFewShot(metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0)
-        return teleprompter.compile(program, trainset=examples)
-    half = len(examples) // 2
-    trainset, valset = examples[:half], examples[half:]
+        return teleprompter.compile(program, trainset=to_dspy(examples))
+    learned, chosen_by = split_by_context(examples)
+    if not chosen_by:
+        raise InputError(f"the {len(examples)} facts are all of one source context: {optimizer} needs two")
+    trainset, valset = to_dspy(learned), to_dspy(chosen_by)
     if optimizer == "mipro":
+        if importlib.util.find_spec("optuna") is None:
+            raise MissingExtra("optuna", "optimize")
         mipro = dspy.MIPROv2(metric=_plain(metric), auto=budget, num_threads=threads)
         return mipro.compile(program, trainset=trainset, valset=valset)
     gepa = dspy.GEPA(metric=metric, auto=budget, num_threads=threads, reflection_lm=dspy.settings.lm)

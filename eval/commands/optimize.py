@@ -18,6 +18,9 @@ def optimize(
         str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
     ] = None,
     train: Annotated[int, typer.Option(min=2, help="How many facts of the split.")] = 50,
+    check: Annotated[
+        int, typer.Option(min=0, help="Measure the gain on so many facts of other contexts.")
+    ] = 50,
     measure: Annotated[str, typer.Option(help="What is optimised: MRR, R@10, Acc, ...")] = "MRR",
     budget: Annotated[str, typer.Option(help="light, medium or heavy (mipro and gepa).")] = "light",
     concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight.")] = 8,
@@ -46,6 +49,7 @@ def optimize(
         split=split,
         data=data,
         train=train,
+        check=check,
         measure=measure,
         budget=budget,
         threads=concurrency,
