@@ -1,0 +1,77 @@
+"""The clinical commands on the command line: what they print, and bad input as one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import write_corpus
+
+
+@pytest.fixture
+def built(cli, release: Path, tmp_path: Path) -> Path:
+    out = tmp_path / "data" / "clinical"
+    ran = cli("data", "build", "icd10cm", "--from", release, "--year", 2018, "--out", out)
+    assert ran.code == 0, ran.err
+    assert "ICD-10-CM 2018: 7 billable codes, 6 of them for CodiEsp" in ran.out
+    assert "read tabular: icd10cm_tabular_2018.xml (2018)" in ran.out
+    return out
+
+
+def test_build_both_and_code_a_note(cli, built: Path, tmp_path: Path) -> None:
+    inventory = built / "icd10cm_fy2018_taxonomy.jsonl.gz"
+    corpus = write_corpus(tmp_path / "corpus")
+    ran = cli("data", "build", "codiesp", "--from", corpus, "--inventory", inventory, "--out", built)
+    assert ran.code == 0, ran.err
+    assert "dropped 3: code outside the inventory" in ran.out
+    manifest = json.loads((built / "codiesp_manifest.json").read_text())
+    assert manifest["kept"]["dev"] == 1
+
+    note, mentions = tmp_path / "note.txt", tmp_path / "m.csv"
+    note.write_text("Contusion of the right shoulder.")
+    mentions.write_text("mention,code\nright shoulder,S40\n")
+    tag = ("tag", note, "--taxonomy", "icd10cm-2018", "--mentions", mentions, "--data", built.parent)
+    ran = cli(*tag)
+    assert ran.code == 0, ran.err
+    assert "Your code S40: a category with 3 billable codes" in ran.out
+    assert "-> │ S40.011A" in ran.out
+    ran = cli(*tag, "--out", tmp_path / "codes.csv")
+    assert "1 mentions coded, 0 with warnings" in ran.out
+    assert "S40.011A" in (tmp_path / "codes.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("data", "build", "icd10cm", "--from", "RELEASE", "--year", 2019), "holds no codes file of 2019"),
+        (("data", "build", "icd10cm", "--from", "NOWHERE"), "no such folder"),
+        (("data", "build", "codiesp", "--from", "NOWHERE", "--inventory", "NOWHERE"), "no such file"),
+        (("tag", "NOTE", "--taxonomy", "icd10cm-2018", "--mentions", "EMPTY"), "has no header line"),
+        (
+            ("tag", "NOTE", "--taxonomy", "icd10cm-2018", "--mentions", "MENTIONS"),
+            "'x' does not stand in the note",
+        ),
+        (("tag", "--taxonomy", "icd10cm-2018", "--mentions", "MENTIONS"), "needs the note they stand in"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    cli, release: Path, tmp_path: Path, arguments: tuple[object, ...], message: str
+) -> None:
+    files = {
+        "RELEASE": release,
+        "NOWHERE": tmp_path / "nowhere",
+        "NOTE": tmp_path / "note.txt",
+        "EMPTY": tmp_path / "empty.csv",
+        "MENTIONS": tmp_path / "m.csv",
+    }
+    files["NOTE"].write_text("A note.")
+    files["EMPTY"].write_text("")
+    files["MENTIONS"].write_text("mention\nx\n")
+    out = ("--out", tmp_path / "out") if arguments[0] == "data" else ()
+    ran = cli(*(files.get(str(a), a) for a in arguments), *out)
+    assert ran.code == 2
+    assert len(ran.errors) == 1
+    assert message in ran.err
+    assert not (tmp_path / "out").exists()
