@@ -1,6 +1,7 @@
 """Compiling a row: what is refused, and a state that a row then uses."""
 
 import json
+import re
 
 import pytest
 from abduce.eval.dspy_metrics import TaxonomyMetric, to_dspy
@@ -67,3 +68,34 @@ def test_a_bad_state_file_is_refused_in_one_line(text, says, tiny_index, schema,
     with pytest.raises(InputError, match=says) as caught:
         load_state(FHS(tiny_index, schema), path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_row_is_compiled_and_its_gain_measured_on_other_contexts(scripted, reply, tmp_path, monkeypatch):
+    from contextlib import contextmanager
+
+    import dspy
+    from abduce.eval import optimize as module
+    from rich.console import Console
+
+    lm = scripted(
+        generator=lambda a: reply(a.field("row_header") or a.field("value")),
+        verifier=lambda a: {"verdicts": ["ssssss"] * (a.field("candidates").count("\n") + 1)},
+        selector=lambda a: {"ids": []},
+    )
+
+    @contextmanager
+    def models_for(*args, **kwargs):
+        with dspy.context(lm=lm):
+            yield None
+
+    monkeypatch.delenv("ABDUCE_DATA", raising=False)
+    monkeypatch.setattr(module, "models_for", models_for)
+    console = Console(width=120, record=True)
+    path = tmp_path / "fhs.json"
+    optimize_row("finance-main", "FHS", path, train=4, check=3, measure="R@200", threads=2, console=console)
+    printed = console.export_text()
+    assert "after minus before" in printed
+    assert re.search(r"R@200\s+3\s", printed)
+    assert "compiled FHS on 4 facts of dev" in printed
+    state = json.loads(path.read_text())
+    assert any(key.endswith("generator.generate") for key in state)

@@ -21,9 +21,7 @@ def test_examples_without_a_context_stand_alone() -> None:
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.floats(0.1, 0.9), st.integers(1, 50))
-def test_no_context_is_in_both_parts_and_nothing_is_lost(
-    contexts: list[int], share: float, n: int
-) -> None:
+def test_no_context_is_in_both_parts_and_nothing_is_lost(contexts: list[int], share: float, n: int) -> None:
     examples = [Example(f"e{i}", {}, "g", f"c{c}") for i, c in enumerate(contexts)]
     first, second = split_by_context(examples, share)
     assert not {e.cluster for e in first} & {e.cluster for e in second}
