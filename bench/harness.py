@@ -1,4 +1,4 @@
-"""The evaluation harness: statistics, and what the runner adds to an example. Processor time of one process."""
+"""The evaluation harness: statistics, and what the runner adds to each example (processor time)."""
 
 from __future__ import annotations
 
