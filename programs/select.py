@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dspy
+from dspy.utils.exceptions import ContextWindowExceededError
 
 from ..retrievers.base import Ranking
 from ..retrievers.taxonomy import strip_namespace
@@ -23,7 +24,7 @@ SELECTOR_TOKENS = 30_000
 """Token budget of the selector's prompt."""
 
 DEFINITION_CUTS = (320, 240, 120, 0)
-"""Characters of each definition, tried in turn until the prompt fits."""
+"""Characters of each definition, tried in turn until the prompt fits, by estimate and then by the server."""
 
 
 class Selector(Stateful):
@@ -68,21 +69,25 @@ class Selector(Stateful):
             return ranking
         evidence = "".join(self.program.serializer.evidence(fact).values())
         room = SELECTOR_TOKENS - INSTRUCTION_TOKENS - estimated_tokens(evidence)
-        shown = ""
+        answer = None
         for cut in DEFINITION_CUTS:
             shown = self.program.candidates.show(ranking.ids, cut)
-            if estimated_tokens(shown) <= room:
+            if estimated_tokens(shown) > room and cut != DEFINITION_CUTS[-1]:
+                continue
+            try:
+                with trace.timed("select"):
+                    answer = ask_about(
+                        self.select,
+                        trace,
+                        "selector",
+                        fact,
+                        self.program.serializer,
+                        budget=SELECTOR_TOKENS,
+                        inputs={"candidates": shown},
+                    )
                 break
-        with trace.timed("select"):
-            answer = ask_about(
-                self.select,
-                trace,
-                "selector",
-                fact,
-                self.program.serializer,
-                budget=SELECTOR_TOKENS,
-                inputs={"candidates": shown},
-            )
+            except ContextWindowExceededError:
+                trace.count("selector_backoffs")
         if answer is None:
             trace.count("selector_failed")
             return ranking

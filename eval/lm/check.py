@@ -102,11 +102,11 @@ def check(profile: Profile, url: str, timeout: float = 120.0) -> list[Finding]:
     except Refused as error:
         return [*findings, Finding("answers", "no", str(error), needed=True)]
     findings.append(Finding("answers", "yes", repr(_content(first)[:40]), needed=True))
-    for probe in (_schema, _pattern, _thinking, _logprobs, _n, _seed):
+    for probe in (_schema, _lengths, _pattern, _thinking, _logprobs, _n, _seed):
         try:
             findings.append(probe(endpoint))
         except Refused as error:
-            findings.append(Finding(_NAMES[probe.__name__], "no", str(error), needed=probe in (_schema,)))
+            findings.append(Finding(_NAMES[probe.__name__], "no", str(error), needed=probe is _schema))
     findings += [_usage(first), _context(endpoint, models)]
     return findings
 
@@ -117,7 +117,8 @@ def usable(findings: list[Finding]) -> bool:
 
 
 _NAMES = {
-    "_schema": "JSON schema", "_pattern": "patterns (compact verdicts)", "_thinking": "thinking switch",
+    "_schema": "JSON schema", "_lengths": "lengths of texts",
+    "_pattern": "patterns (compact verdicts)", "_thinking": "thinking switch",
     "_logprobs": "log-probabilities", "_n": "n", "_seed": "seed",
 }  # fmt: skip
 
@@ -139,7 +140,7 @@ def _models(endpoint: Endpoint) -> tuple[list[dict[str, Any]], list[Finding]]:
 def _structured(endpoint: Endpoint, field: Mapping[str, Any]) -> dict[str, Any]:
     format_ = answer_format("Probe", {"word": str})
     format_["json_schema"]["schema"]["properties"]["word"] = dict(field)
-    asked = {"response_format": format_} if endpoint.profile.schema_mode == "strict" else {}
+    asked = {"response_format": format_} if endpoint.profile.sends_schema else {}
     reply = endpoint.chat("Write the single word banana, without JSON and without quotation marks.", **asked)
     text = _content(reply)
     try:
@@ -150,7 +151,7 @@ def _structured(endpoint: Endpoint, field: Mapping[str, Any]) -> dict[str, Any]:
 
 def _schema(endpoint: Endpoint) -> Finding:
     """The prompt asks for what the schema forbids: only an enforced schema wins."""
-    if endpoint.profile.schema_mode != "strict":
+    if not endpoint.profile.sends_schema:
         return Finding("JSON schema", "unknown", f"not sent (schema = {endpoint.profile.schema_mode!r})")
     found = _structured(endpoint, {"type": "string", "enum": ["alpha", "beta"]})
     if found.get("word") in ("alpha", "beta"):
@@ -158,9 +159,24 @@ def _schema(endpoint: Endpoint) -> Finding:
     return Finding("JSON schema", "no", f"ignored; it said {found['text'][:40]!r}", needed=True)
 
 
+def _lengths(endpoint: Endpoint) -> Finding:
+    name = _NAMES["_lengths"]
+    if not endpoint.profile.sends_schema:
+        return Finding(name, "unknown", "the profile sends no schema")
+    try:
+        found = _structured(endpoint, {"type": "string", "maxLength": 3})
+    except Refused as error:
+        if endpoint.profile.schema_mode == "portable":
+            return Finding(name, "no", "refused; the profile leaves them out")
+        return Finding(name, "no", f'{error}; use schema = "portable"', needed=True)
+    if len(str(found.get("word", "banana"))) <= 3:
+        return Finding(name, "yes", "enforced")
+    return Finding(name, "no", "not enforced; answers that are too long are asked for again")
+
+
 def _pattern(endpoint: Endpoint) -> Finding:
     name = _NAMES["_pattern"]
-    if endpoint.profile.schema_mode != "strict":
+    if not endpoint.profile.sends_schema:
         return Finding(name, "unknown", 'the profile sends no schema; use verdicts = "spelled"')
     found = _structured(endpoint, {"type": "string", "pattern": "^[snx]{6}$"})
     if re.fullmatch("[snx]{6}", str(found.get("word", ""))):

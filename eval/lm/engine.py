@@ -41,12 +41,15 @@ class _Client(lm15.OpenAIChatLM):  # type: ignore[misc, unused-ignore]
 
     wire_model: str
     extra: dict[str, Any]
+    portable: bool
 
     def _payload(self, request: lm15.Request, stream: bool) -> dict[str, Any]:
         payload: dict[str, Any] = super()._payload(request, stream)
         payload["model"] = self.wire_model
         if request.config.top_k is not None:
             payload["top_k"] = request.config.top_k
+        if self.portable and "response_format" in payload:
+            payload["response_format"] = without_lengths(payload["response_format"])
         return {**payload, **self.extra}
 
     def _emit(self, *, payload: Any = None, body: bytes | None = None, **more: Any) -> Any:
@@ -64,6 +67,18 @@ class _Client(lm15.OpenAIChatLM):  # type: ignore[misc, unused-ignore]
             kind = told.get("type") or told.get("code") or ""
             body = json.dumps({"error": {"message": str(said), "type": str(kind)}})
         return super().normalize_error(status, body)
+
+
+def without_lengths(schema: Any) -> Any:
+    """A JSON schema without the lengths of its texts, at every level."""
+    if isinstance(schema, list | tuple):
+        return [without_lengths(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {key: without_lengths(value) for key, value in schema.items()}
+    if kept.get("type") == "string":
+        kept = {key: value for key, value in kept.items() if key not in ("minLength", "maxLength")}
+    return kept
 
 
 @dataclass(eq=False)
@@ -130,7 +145,7 @@ class Served:
         urls: addresses that end in ``/v1``.
         key_variable: the environment variable with the API key; where it is not set, none is sent.
         thinking: Qwen3's switch, or None to send none.
-        schema: ``strict``, ``object`` or ``off``.
+        schema: ``strict``, ``portable``, ``object`` or ``off``.
         extra: further keys of the body.
         patience: when to try again, and for how long.
         timeout: seconds without a byte that count as stalled.
@@ -163,7 +178,8 @@ class Served:
         if thinking is not None:
             template = dict(self.extra.get("chat_template_kwargs") or {})
             self.extra["chat_template_kwargs"] = {"enable_thinking": thinking, **template}
-        self.supports_response_schema = schema == "strict"
+        self.supports_response_schema = schema in ("strict", "portable")
+        self._portable = schema == "portable"
         self.supported_params = _PARAMETERS if schema != "off" else _PARAMETERS - {"response_format"}
         self._clock = clock
         self._closing = threading.Event()
@@ -193,7 +209,7 @@ class Served:
             compat=compat,
             adaptations="silent",
         )
-        client.wire_model, client.extra = self.model, self.extra
+        client.wire_model, client.extra, client.portable = self.model, self.extra, self._portable
         return client
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Served:

@@ -84,8 +84,9 @@ class Profile(_Table):
             ``OPENAI_API_KEY``); where it is not set, no key is sent.
         thinking: Qwen3's switch. False for ``vllm`` and ``llama-cpp``; None (the default of ``openai``)
             sends no switch at all, which endpoints that refuse unknown keys need.
-        schema_mode: ``strict`` sends the answer's JSON schema, ``object`` asks for any JSON object,
-            ``off`` sends neither; the answer is checked against the schema in every case.
+        schema_mode: ``strict`` sends the answer's JSON schema; ``portable`` the same without lengths of
+            texts, which some clouds refuse; ``object`` asks for any JSON object; ``off`` sends neither. The
+            answer is checked against the whole schema in every case.
         timeout: seconds without a byte after which a reply counts as stalled.
         max_connections: requests at the same time over all replicas; more wait.
         patience: seconds for which a request keeps trying a server that is away or overloaded.
@@ -101,7 +102,7 @@ class Profile(_Table):
     base_url: tuple[str, ...] = ()
     api_key_env: str | None = None
     thinking: bool | None = None
-    schema_mode: Literal["strict", "object", "off"] = Field("strict", alias="schema")
+    schema_mode: Literal["strict", "portable", "object", "off"] = Field("strict", alias="schema")
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     timeout: float = Field(300.0, gt=0)
     max_connections: int = Field(256, ge=1)
@@ -165,6 +166,10 @@ class Profile(_Table):
     def urls(self) -> tuple[str, ...]:
         """Addresses without a trailing slash; empty for ``llama-cpp`` until its server runs."""
         return self.base_url or tuple(u for u in (DEFAULT_URL.get(self.kind),) if u)
+
+    @property
+    def sends_schema(self) -> bool:
+        return self.schema_mode in ("strict", "portable")
 
     @property
     def key_variable(self) -> str | None:

@@ -49,8 +49,8 @@ def test_a_server_that_honours_everything(stub):
     assert fit
     assert {what for what, (mark, _) in marks.items() if mark != "yes"} == set()
     assert set(marks) == {
-        "reachable", "model", "answers", "JSON schema", "patterns (compact verdicts)", "thinking switch",
-        "log-probabilities", "n", "seed", "token counts", "context length",
+        "reachable", "model", "answers", "JSON schema", "lengths of texts", "patterns (compact verdicts)",
+        "thinking switch", "log-probabilities", "n", "seed", "token counts", "context length",
     }  # fmt: skip
 
 
@@ -59,7 +59,8 @@ def test_a_server_that_ignores_what_it_is_asked(stub):
     marks, fit = found(stub)
     assert not fit
     assert {what for what, (mark, _) in marks.items() if mark == "no"} == {
-        "JSON schema", "patterns (compact verdicts)", "log-probabilities", "n", "token counts",
+        "JSON schema", "lengths of texts", "patterns (compact verdicts)", "log-probabilities", "n",
+        "token counts",
     }  # fmt: skip
 
 
@@ -89,6 +90,21 @@ def test_one_probe_refused_is_one_no(stub):
     marks, fit = found(stub)
     assert marks["n"] == ("no", "HTTP 400: no n")
     assert fit
+
+
+def test_a_cloud_that_refuses_lengths_is_asked_without_them(stub):
+    def strict_cloud(body):
+        if "maxLength" in json.dumps(body.get("response_format", "")):
+            return Status(400, {"error": {"message": "'maxLength' is not permitted"}})
+        return able(body)
+
+    stub.then = strict_cloud
+    marks, fit = found(stub)
+    assert not fit
+    assert 'schema = "portable"' in marks["lengths of texts"][1]
+    marks, fit = found(stub, schema="portable")
+    assert fit
+    assert marks["JSON schema"][0] == "yes"
 
 
 def test_a_wrong_model_and_a_short_context_are_named(stub):

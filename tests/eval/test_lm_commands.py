@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import dspy
 import pytest
@@ -88,9 +89,27 @@ def test_a_server_that_refuses_some_facts_costs_those_facts_only(stub, tmp_path)
     rows = '[[row]]\nname = "one"\nprogram = "one-pass structured"\n'
     done = run("eval", experiment(tmp_path, stub.url, rows=rows), "--limit", "9", "--out", str(out))
     assert done.exit_code == 0, done.output
-    assert "3 results failed" in done.output
+    assert "faults: refused 3" in done.output
     reasons = (out / "failures.jsonl").read_text(encoding="utf-8")
     assert reasons.count("not this one") == 3
+
+
+def test_a_server_that_dies_and_comes_back_costs_no_fact(stub, tmp_path):
+    asked = iter(range(10_000))
+
+    def dies_once(body):
+        if next(asked) == 7:
+            threading.Timer(0.0, stub.stop).start()
+            threading.Timer(1.5, stub.start).start()
+            return "stall"
+        return "answer"
+
+    stub.then = dies_once
+    out = tmp_path / "run"
+    done = run("eval", experiment(tmp_path, stub.url), "--limit", "6", "--out", str(out), "--no-cache")
+    assert done.exit_code == 0, done.output
+    assert "unreachable" in done.output  # the faults are told
+    assert not (out / "failures.jsonl").exists() or not (out / "failures.jsonl").read_text()
 
 
 def test_without_an_lm_table_a_row_that_needs_a_model_refuses_and_says_what_to_do(tmp_path):

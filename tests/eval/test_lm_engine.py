@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Annotated
 
 import dspy
 import pytest
@@ -12,6 +13,7 @@ from abduce.eval.lm.engine import Replica, Replicas, Served
 from abduce.eval.lm.faults import Fault, Patience
 from dspy import lm15
 from openai_stub import Status, Stub, completion
+from pydantic import Field
 
 PROMPT = "Say yes."
 
@@ -97,6 +99,23 @@ def test_a_plain_endpoint_is_sent_nothing_that_openai_does_not_know(stub):
         "model": "stub-model", "temperature": 0.0, "top_p": 1.0, "max_completion_tokens": 2048,
         "response_format": {"type": "json_object"},
     }  # fmt: skip
+
+
+def test_a_portable_schema_leaves_out_lengths_of_texts_and_nothing_else(stub):
+    class Short(dspy.Signature):
+        """Say a word."""
+
+        text: str = dspy.InputField()
+        word: Annotated[str, Field(max_length=5, pattern="^[a-z]+$")] = dspy.OutputField()
+        many: Annotated[list[int], Field(max_length=3)] = dspy.OutputField()
+
+    stub.play('{"word": "toolong", "many": [1]}')
+    table = {"kind": "openai", "base_url": stub.url, "model": "m", "schema": "portable"}
+    with load(table, cache=False) as models, models.context(), pytest.raises(dspy.AdapterParseError):
+        dspy.Predict(Short)(text="a")
+    sent = stub.bodies[0]["response_format"]["json_schema"]["schema"]["properties"]
+    assert sent["word"] == {"type": "string", "pattern": "^[a-z]+$"}
+    assert sent["many"] == {"type": "array", "items": {"type": "integer"}, "maxItems": 3}
 
 
 def test_without_a_schema_none_is_sent(stub):
