@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dspy
 import numpy as np
 import pytest
 from abduce.programs import Direct, Selector
@@ -55,6 +56,25 @@ def test_if_the_call_fails_the_ranking_stands_and_it_is_counted(run, reply):
     assert prediction.trace.counters["selector_failed"] == 1
     assert prediction.trace.selected is None
     assert len(lm.asked) == 2
+
+
+def test_a_list_that_is_too_long_for_the_server_loses_its_definitions_then_stands(
+    table_retriever, schema, using, scripted, table_fact
+):
+    concepts = [Concept(id=i, label=i, definition="d" * 300) for i in RANKED]
+    lengths = []
+
+    def small(request):
+        lengths.append(request.user.count("d" * 100))
+        raise dspy.ContextWindowExceededError(model="m", message="too long")
+
+    index = table_retriever(Taxonomy(concepts), default=RANKED)
+    with using(scripted(selector=small)):
+        prediction = Selector(Direct(index), schema)(fact=table_fact)
+    assert list(prediction.ranking.ids) == RANKED
+    assert prediction.trace.counters["selector_failed"] == 1
+    assert prediction.trace.counters["selector_backoffs"] == 4
+    assert [lengths[i] for i in (0, -1)] == [len(RANKED) * 3, 0]
 
 
 def test_an_empty_choice_leaves_the_ranking(run):
