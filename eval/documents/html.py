@@ -223,10 +223,9 @@ class _Reader:
         if parent is None:
             return
         before = element.getprevious()
-        while before is not None and not (before.tail or "").strip() and len(before) == 0 and not before.text:
+        while before is not None and not (before.tail or "").strip() and not len(before) and not before.text:
             following = before.getprevious()
-            if name_of(before) in BLOCKS:
-                parent.remove(before)
+            parent.remove(before)
             before = following
         self.held = self.depth + len(parent)
 
