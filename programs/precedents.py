@@ -95,16 +95,20 @@ class PrecedentVote(Program):
 def blended(voted: Ranking, located: Ranking, weight: float, k: int) -> Ranking:
     """The concepts of both rankings by share of the votes + ``weight`` / rank by the locus query.
 
-    Components are ``share`` and ``locus`` (the reciprocal rank); ties by id.
+    Components are those of ``voted`` (0 where it has no such concept) and ``locus`` (the reciprocal rank);
+    ties by id.
     """
     share = dict(zip(voted.ids, voted.scores.tolist(), strict=True))
     place = {id_: 1.0 / rank for rank, id_ in enumerate(located.ids, 1)}
     score = {id_: share.get(id_, 0.0) + weight * place.get(id_, 0.0) for id_ in {**share, **place}}
     ids = sorted(score, key=lambda id_: (-score[id_], id_))[:k]
+    at = {id_: i for i, id_ in enumerate(voted.ids)}
+    places = np.array([at.get(id_, -1) for id_ in ids], dtype=np.int64)
     parts = {
-        "share": np.array([share.get(id_, 0.0) for id_ in ids]),
-        "locus": np.array([place.get(id_, 0.0) for id_ in ids]),
+        name: np.where(places >= 0, values[places], 0.0) if len(values) else np.zeros(len(ids))
+        for name, values in {"share": voted.scores, **voted.components}.items()
     }
+    parts["locus"] = np.array([place.get(id_, 0.0) for id_ in ids])
     candidates = max(voted.candidates, located.candidates)
     fell_back = voted.fell_back and located.fell_back
     return Ranking(ids, np.array([score[id_] for id_ in ids]), parts, candidates, fell_back)

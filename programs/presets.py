@@ -346,6 +346,7 @@ PRESETS: dict[str, Spec] = {
     # abduce's own
     "FHS-rules": _RULES,
     "precedents (others)": Spec(program="precedents", config={"scope": "others"}),
+    "precedents (others), locus": Spec(program="precedents", config={"scope": "others", "locus": 0.05}),
     "precedents (own)": Spec(program="precedents", config={"scope": "own"}),
     "precedents + locus": Spec(program="precedents", config={"scope": "others", "locus": 0.2}),
     "FHS-rules + precedents (others)": _RULES.changed(

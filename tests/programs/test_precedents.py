@@ -103,6 +103,19 @@ def test_completed_keeps_order_and_components():
     assert completed(first, rest, 1).ids == ["a"]
 
 
+def test_a_blend_adds_the_locus_querys_reciprocal_rank(parts):
+    program = build(spec_named("precedents (others), locus"), parts)
+    ranking = program(fact=fact("q", "Net sales goodwill", filing="Q", company="NEW")).ranking
+    revenues, goodwill = ranking.rank_of("Revenues") - 1, ranking.rank_of("Goodwill") - 1
+    assert revenues == 0
+    shares, locus = ranking.components["share"], ranking.components["locus"]
+    assert shares[goodwill] == 0.0
+    assert locus[goodwill] == 1.0
+    assert ranking.components["companies"][revenues] == 1.0
+    assert ranking.scores[goodwill] == pytest.approx(0.05)
+    assert ranking.scores[revenues] == pytest.approx(shares[revenues] + 0.05 * locus[revenues])
+
+
 def test_cells_of_a_row_that_differ_in_dates_only_are_grounded_once():
     facts = [
         fact("1", "Cash", "2024"),
