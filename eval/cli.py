@@ -13,6 +13,7 @@ from .commands.ask import ask
 from .commands.calibrate import calibrate
 from .commands.data import app as data
 from .commands.eval import evaluate
+from .commands.index import app as index
 from .commands.lm import lm
 from .commands.optimize import optimize
 from .commands.report import report
@@ -51,6 +52,7 @@ app.command("optimize")(optimize)
 app.command("ask")(ask)
 app.command("calibrate")(calibrate)
 app.add_typer(data, name="data")
+app.add_typer(index, name="index")
 app.add_typer(lm, name="lm")
 app.command("serve")(serve)
 

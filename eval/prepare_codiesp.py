@@ -73,7 +73,7 @@ def build(
             mention with an exact-substring check.
         lm: the ``dspy.LM`` of method ``model``; DSPy's own setting where not given.
         threads: calls in flight.
-        splits: which splits to prepare.
+        splits: which splits to prepare, of those that the archive has.
         progress: called with (done, all).
 
     Raises:
@@ -90,6 +90,8 @@ def build(
     if not labels:
         raise InputError("holds no code", file=inventory)
     corpus = read_corpus(archive)
+    present = {c.split for c in corpus.cases.values()}
+    splits = [s for s in splits if s in present]
     wanted = [a for a in corpus.annotations if a.split in splits]
     inside = [a for a in wanted if a.code in labels]
     dropped = Counter(corpus.dropped)

@@ -16,6 +16,7 @@ from ..programs.replay import Replay
 from ..retrievers.base import Retriever
 from ..retrievers.bm25 import BM25Retriever
 from ..retrievers.errors import InputError
+from ..retrievers.registry import build as build_retriever
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from .data import file_fingerprint
@@ -46,17 +47,7 @@ class Retrievers:
 
 def _build_retriever(taxonomy: Taxonomy, settings: Mapping[str, Any]) -> Retriever:
     rest = dict(settings)
-    kind = rest.pop("kind", "bm25")
-    if kind != "bm25":
-        raise InputError(f"no retriever {kind!r}; there is bm25", field="retriever.kind")
-    known = ("k1", "b", "w_cov")
-    for key in rest:
-        if key not in known:
-            raise InputError(f"no such setting; bm25 has {', '.join(known)}", field=f"retriever.{key}")
-    try:
-        return BM25Retriever(taxonomy, **rest)
-    except (TypeError, ValueError) as e:
-        raise InputError(str(e), field="retriever") from e
+    return build_retriever(rest.pop("kind", "bm25"), taxonomy, **rest)
 
 
 def make_parts(

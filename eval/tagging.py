@@ -18,6 +18,7 @@ from rich.table import Table as RichTable
 from ..programs.presets import Parts, build, spec_named
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
+from ..retrievers.store import open_index, read_manifest
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import load_schema
 from ..signatures.induce import induce_schema
@@ -46,6 +47,9 @@ COLUMNS = (
 )
 """Columns of a tags CSV. ``margin`` is the score's distance to the next concept."""
 
+BM25 = {"kind": "bm25"}
+"""The retriever where no index folder is given."""
+
 SHOWN = 40
 """Facts that the terminal's table shows."""
 
@@ -59,7 +63,9 @@ def cell(value: object) -> str:
 
 
 def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
-    """A taxonomy by its name or by the path of a file; a file's facts are taken for finance-like ones.
+    """A taxonomy by its name, or by the path of a file or an index folder.
+
+    The facts of a file, or of a folder whose taxonomy no domain knows, are taken for finance-like ones.
 
     Raises:
         InputError: it is neither.
@@ -68,6 +74,12 @@ def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
         if domain.taxonomy == name:
             return folder.taxonomy(domain), domain
     path = Path(name)
+    if path.is_dir():
+        opened = open_index(path, read_manifest(path)["kind"]).collection()
+        if not isinstance(opened, Taxonomy):
+            raise InputError("is an index of passages, not of a taxonomy", file=path)
+        known_as = (d for d in DOMAINS.values() if d.taxonomy == opened.name)
+        return opened, next(known_as, DOMAINS["finance"])
     if not path.suffix:
         known = ", ".join(d.taxonomy for d in DOMAINS.values())
         raise InputError(f"no taxonomy {name!r}: give a file, or one of {known}")
@@ -134,15 +146,13 @@ def _tag(
     if mentions is not None:
         from .clinical.tagnote import tag_note
 
-        constants = next((d.fact_constants for d in DOMAINS.values() if d.taxonomy == taxonomy), {})
-        tag_note(
-            path, mentions, constants, lambda: _ready(taxonomy, folder, program, schema), top, out, console
-        )
+        at_hand = partial(_ready, taxonomy, folder, program, schema, options)
+        tag_note(path, mentions, at_hand, top, out, console)
         return
     found, domain = find_taxonomy(taxonomy, folder)
     source = options.source(program, folder, domain)
     if path is not None and is_document(path):
-        ready = partial(_method, program, found, domain, schema, source)
+        ready = partial(_method, program, found, domain, schema, source, taxonomy)
         replace(options, concurrency=concurrency).tag(path, program, ready, found, explain, top, out, console)
         return
     options.check_unused()
@@ -160,7 +170,7 @@ def _tag(
         notes.print(f"{len(bad)} bad facts were skipped", markup=False)
     if not examples:
         raise InputError("has no facts", file=path)
-    method, parts = _method(program, found, domain, schema, source)
+    method, parts = _method(program, found, domain, schema, source, taxonomy)
     if explain is not None:
         chosen = next((e for e in examples if e.id == explain), None)
         if chosen is None:
@@ -184,8 +194,9 @@ def _method(
     domain: Domain,
     schema: str | None,
     precedents: PrecedentSource | None = None,
+    index: str = "",
 ) -> tuple[Any, Parts]:
-    """A program and what it is made of.
+    """A program and what it is made of; ``index`` names the taxonomy's index folder, if it is one.
 
     Raises:
         InputError: no such program or schema, or a program that cannot tag.
@@ -195,7 +206,9 @@ def _method(
         own_schema = None if schema is None else load_schema(schema)
         if own_schema is None and found.name != domain.taxonomy:
             own_schema = induce_schema(found, found.name)
-        parts = make_parts(found, domain, {"kind": "bm25"}, own_schema, precedents)
+        stored = bool(index) and Path(index).is_dir()
+        settings = {"kind": read_manifest(index)["kind"], "index": index} if stored else BM25
+        parts = make_parts(found, domain, settings, own_schema, precedents)
         if spec.uses_precedents and precedents is None:
             raise InputError(f"the program {program!r} needs already-tagged facts: give --precedents PATH")
     except ValueError as e:
@@ -205,10 +218,13 @@ def _method(
     return build(spec, parts), parts
 
 
-def _ready(name: str, folder: DataFolder, program: str, schema: str | None) -> tuple[Taxonomy, Any]:
-    """A taxonomy by name and a program over it."""
+def _ready(
+    name: str, folder: DataFolder, program: str, schema: str | None, options: DocumentOptions
+) -> tuple[Taxonomy, Mapping[str, str], Any]:
+    """A taxonomy by name, what all facts of its domain share, and a program over it."""
     found, domain = find_taxonomy(name, folder)
-    return found, _method(program, found, domain, schema)[0]
+    source = options.source(program, folder, domain)
+    return found, domain.fact_constants, _method(program, found, domain, schema, source, name)[0]
 
 
 def _run(

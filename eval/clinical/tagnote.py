@@ -168,8 +168,7 @@ SHOWN_NOTES = 4
 def tag_note(
     note: Path | None,
     mentions: Path,
-    constants: Mapping[str, str],
-    ready: Callable[[], tuple[Taxonomy, Any]],
+    ready: Callable[[], tuple[Taxonomy, Mapping[str, str], Any]],
     top: int,
     out: Path | None,
     console: Console,
@@ -178,8 +177,8 @@ def tag_note(
 
     Args:
         note, mentions: the files.
-        constants: fields that every fact of the taxonomy's domain has.
-        ready: gives the taxonomy and the program; called when both files are known to be sound.
+        ready: gives the taxonomy, the fields that every fact of its domain has, and the program; called
+            when both files are known to be sound.
         top: how many codes a mention.
         out: where the CSV goes; None: the page is printed.
         console: where to print.
@@ -190,9 +189,9 @@ def tag_note(
     if note is None:
         raise InputError("--mentions needs the note they stand in: abduce tag NOTE.txt --mentions FILE")
     context = read_note(note)
-    found = read_mentions(mentions, context, constants)
-    taxonomy, program = ready()
-    coded = code_mentions(found, program, taxonomy)
+    read_mentions(mentions, context, {})
+    taxonomy, constants, program = ready()
+    coded = code_mentions(read_mentions(mentions, context, constants), program, taxonomy)
     if out is None:
         show(coded, taxonomy, top, console)
         return

@@ -25,7 +25,10 @@ def tag(
         ),
     ] = None,
     taxonomy: Annotated[
-        str, typer.Option(help="A taxonomy's name (us-gaap-2024), or a JSONL or CSV file with id and label.")
+        str,
+        typer.Option(
+            help="A taxonomy's name (us-gaap-2024), a JSONL or CSV file (id, label), or an index folder."
+        ),
     ] = "us-gaap-2024",
     program: Annotated[
         str | None,
@@ -101,6 +104,8 @@ def tag(
         abduce tag filing.htm --gold --program "precedents (others)" --data DIR
 
         abduce tag note.txt --taxonomy icd10cm-2018 --mentions mentions.csv
+
+        abduce tag note.txt --taxonomy icd10cm.index --mentions mentions.csv --program "precedents + locus"
     """
     from ..experiment import lm_table
     from ..filing import DocumentOptions

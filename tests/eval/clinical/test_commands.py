@@ -41,6 +41,16 @@ def test_build_both_and_code_a_note(cli, built: Path, tmp_path: Path) -> None:
     assert "1 mentions coded, 0 with warnings" in ran.out
     assert "S40.011A" in (tmp_path / "codes.csv").read_text()
 
+    index = tmp_path / "icd.index"
+    ran = cli("index", "build", "clinical", index, "--data", built.parent)
+    assert ran.code == 0, ran.err
+    ran = cli("tag", note, "--taxonomy", index, "--mentions", mentions, "--out", tmp_path / "stored.csv")
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "stored.csv").read_text() == (tmp_path / "codes.csv").read_text()
+    voted = cli(*tag, "--program", "precedents + locus")
+    assert voted.code == 0, voted.err
+    assert "-> │ S40.011A" in voted.out
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),

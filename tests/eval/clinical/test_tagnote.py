@@ -61,8 +61,7 @@ def tagged(folder: Path, mentions: str, program: Locus) -> list[dict[str, str]]:
     tag_note(
         note,
         file,
-        {"datatype": "diagnosis"},
-        lambda: (TAXONOMY, program),
+        lambda: (TAXONOMY, {"datatype": "diagnosis"}, program),
         10,
         out,
         Console(file=io.StringIO()),
@@ -124,7 +123,7 @@ def test_a_code_of_the_users_own_is_kept_and_its_rank_told(tmp_path: Path, progr
 def test_the_page_shows_the_warning(tmp_path: Path, program: Locus) -> None:
     note, file = write(tmp_path, "mention\nclassical cholera\ncarrier of cholera\n")
     stream = io.StringIO()
-    tag_note(note, file, {}, lambda: (TAXONOMY, program), 3, None, Console(file=stream, width=160))
+    tag_note(note, file, lambda: (TAXONOMY, {}, program), 3, None, Console(file=stream, width=160))
     page = stream.getvalue()
     assert "Warning: A00.0 and Z22.1: Excludes1 at A00: carrier of cholera (Z22.1)" in page
     assert "Evidence: Classical cholera" in page
@@ -181,7 +180,7 @@ def test_nothing_is_written_where_the_input_is_bad(tmp_path: Path, program: Locu
     note, file = write(tmp_path, "mention,code\nfever,Q99.9\n")
     with pytest.raises(InputError):
         tag_note(
-            note, file, {}, lambda: (TAXONOMY, program), 3, tmp_path / "out.csv", Console(file=io.StringIO())
+            note, file, lambda: (TAXONOMY, {}, program), 3, tmp_path / "out.csv", Console(file=io.StringIO())
         )
     assert not (tmp_path / "out.csv").exists()
 

@@ -1,0 +1,98 @@
+"""``abduce index`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from abduce.eval.cli import app
+from abduce.eval.indexing import parse_settings
+from abduce.retrievers.errors import InputError
+from abduce.retrievers.registry import open_retriever
+from typer.testing import CliRunner
+
+ROWS = [
+    {"id": "C1", "label": "Cash", "definition": "Money at hand.", "datatype": "monetaryItemType"},
+    {"id": "C2", "label": "Shares issued", "datatype": "sharesItemType"},
+]
+PASSAGES = [{"id": "p1", "title": "Fever", "content": "A raised temperature."}]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    return path
+
+
+def run(*arguments: str | Path) -> Any:
+    return CliRunner().invoke(app, ["index", *map(str, arguments)])
+
+
+def test_build_info_verify(tmp_path: Path) -> None:
+    source, out = write(tmp_path / "t.jsonl", ROWS), tmp_path / "t.index"
+    built = run("build", source, out, "--set", "k1=0.9", "--set", "tokenizer=tok")
+    assert built.exit_code == 0, built.output
+    assert "2 concepts of 't'" in built.stdout
+    assert open_retriever(out).search(["cash"], 1)[0].ids == ["C1"]
+    told = run("info", out)
+    assert "k1 = 0.9" in told.stdout
+    assert "t, 2 documents of label + definition" in told.stdout
+    assert json.loads(run("info", out, "--json").stdout)["collection"]["count"] == 2
+    assert "every hash matches" in run("verify", out).stdout
+    data = out / "weights.npy"
+    data.write_bytes(data.read_bytes()[:-1])
+    broken = run("verify", out)
+    assert broken.exit_code == 1
+    assert "weights.npy" in broken.stderr
+
+
+def test_passages(tmp_path: Path) -> None:
+    source = write(tmp_path / "p.jsonl", PASSAGES)
+    built = run("build", source, tmp_path / "p.index", "--passages")
+    assert built.exit_code == 0, built.output
+    assert open_retriever(tmp_path / "p.index").search(["temperature"], 1)[0].ids == ["p1"]
+
+
+def test_milvus_says_what_lite_cannot_do(tmp_path: Path) -> None:
+    pytest.importorskip("milvus_lite")
+    source = write(tmp_path / "t.jsonl", ROWS)
+    built = run("build", source, tmp_path / "m.db", "--kind", "milvus", "--set", "field=bm25")
+    assert built.exit_code == 0, built.output
+    assert "one process at a time" in built.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["build", "nosuch", "x"], "no source 'nosuch'"),
+        (["build", "t.jsonl", "x", "--kind", "hybrid"], "nothing to store for 'hybrid'"),
+        (["build", "t.jsonl", "x", "--set", "k1"], "not KEY=VALUE"),
+        (["build", "t.jsonl", "x", "--set", "kappa=3"], "no such setting"),
+        (["build", "t.jsonl", "."], "exists already"),
+        (["build", "absent.jsonl", "x"], "no such file"),
+        (["info", "."], "not an index folder"),
+        (["verify", "absent"], "not an index folder"),
+    ],
+)
+def test_bad_input_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "t.jsonl", ROWS)
+    with pytest.raises(InputError, match=message) as caught:
+        CliRunner().invoke(app, ["index", *arguments], catch_exceptions=False)
+    assert "\n" not in str(caught.value)
+    assert [p.name for p in tmp_path.iterdir()] == ["t.jsonl"]
+
+
+def test_settings_are_toml_values_or_texts() -> None:
+    assert parse_settings(["a=1", "b=0.5", "c=true", "d=some/folder", 'e="x"', "f=[1, 2]", "g="]) == {
+        "a": 1,
+        "b": 0.5,
+        "c": True,
+        "d": "some/folder",
+        "e": "x",
+        "f": [1, 2],
+        "g": "",
+    }
