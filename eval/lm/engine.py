@@ -253,7 +253,7 @@ class Served:
                     receipt.replied(response.text or "", response.finish_reason)
                 return response
             except lm15.LM15Error as error:
-                fault = _fault(error)
+                fault = fault_of(error)
                 failure = error
             finally:
                 self.replicas.release(replica, fault)
@@ -308,8 +308,10 @@ class Served:
         raise final from None
 
 
-def _fault(error: Any) -> Fault:
-    timed_out = isinstance(error, lm15.TimeoutError) or "timed out" in str(error)
+def fault_of(error: Any) -> Fault:
+    """The fault behind an error of ``dspy.lm15``. A connection that cannot be made in time means that the
+    server is away; a reply that does not come, that it stalls."""
+    timed_out = isinstance(error, lm15.TimeoutError) or "read timed out" in str(error)
     status = error.status
     if status is None and isinstance(error, lm15.ContextLengthError):
         status = 400

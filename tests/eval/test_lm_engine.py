@@ -9,7 +9,7 @@ from typing import Annotated
 import dspy
 import pytest
 from abduce.eval.lm import load
-from abduce.eval.lm.engine import Replica, Replicas, Served
+from abduce.eval.lm.engine import Replica, Replicas, Served, fault_of
 from abduce.eval.lm.faults import Fault, Patience
 from dspy import lm15
 from openai_stub import Status, Stub, completion
@@ -145,6 +145,12 @@ def test_what_may_pass_is_tried_again_and_costs_nothing(stub, fault):
 def test_a_stalled_reply_is_given_up_after_the_time_out_and_asked_for_again(stub):
     stub.play("stall", "yes")
     assert served(stub.url, timeout=0.3).complete(request()).text == "yes"
+
+
+def test_a_machine_that_is_off_is_away_and_one_that_is_silent_stalls():
+    assert fault_of(lm15.TransportError("timed out connecting to h:8000")) is Fault.UNREACHABLE
+    assert fault_of(lm15.TransportError("read timed out waiting for headers")) is Fault.STALLED
+    assert fault_of(lm15.TransportError("server closed connection")) is Fault.UNREACHABLE
 
 
 def test_retry_after_is_obeyed(stub):
