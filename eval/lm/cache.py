@@ -25,7 +25,7 @@ class KeptReplies(Cache):
     def get(self, request: dict[str, Any], ignored_args_for_cache_key: list[str] | None = None) -> Any:
         found = super().get(request, ignored_args_for_cache_key)
         receipt = dspy.settings.get("receipt")
-        if found is not None and receipt is not None and found.get("responses"):
+        if receipt is not None and isinstance(found, dict) and found.get("responses"):
             kept = found["responses"][0]
             parts = kept["message"]["parts"]
             text = "".join(part.get("text", "") for part in parts if part.get("type") == "text")
@@ -57,11 +57,8 @@ def cache_folder(given: str | Path | None = None, environ: Mapping[str, str] | N
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abduce" / "lm"
 
 
-def use_cache(folder: str | Path | None = None, *, enabled: bool = True) -> None:
+def use_cache(folder: str | Path | None = None) -> None:
     """Make DSPy use this cache (process-wide, as DSPy's own ``configure_cache`` does)."""
-    if not enabled:
-        dspy.cache = Cache(enable_disk_cache=False, enable_memory_cache=False, disk_cache_dir=None)
-        return
     place = cache_folder(folder)
     current = dspy.cache
     if isinstance(current, KeptReplies) and current.disk_cache_dir == str(place):

@@ -82,8 +82,8 @@ class Models:
 
             default = model(profiles.default)
             stages = {name: lm for name, stage in profiles.stages.items() if (lm := model(stage)) is not None}
-            if default is not None or stages:
-                use_cache(cache_dir, enabled=cache)
+            if cache and (default is not None or stages):
+                use_cache(cache_dir)
             return cls(profiles, default, stages, stack.pop_all())
 
     @contextmanager
