@@ -16,7 +16,7 @@ from rich.text import Text
 from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError
 from ..signatures.types import Question
-from .corpora import load_corpus
+from .corpora import CORPORA, load_corpus
 from .data import DataFolder
 from .lm_options import chosen_lm
 from .questions import gold_key, option_problem
@@ -58,7 +58,15 @@ def ask_question(
             f"{program} calls a language model: give --lm FILE (or --url and --model), or --no-answer to "
             "retrieve only"
         )
-    passages = load_corpus(corpus, DataFolder.find(data))
+    folder = DataFolder.find(data)
+    passages = load_corpus(corpus, folder)
+    of = f", from {folder}" if corpus in CORPORA else ""
+    Console(stderr=True).print(
+        f"Corpus: {passages.name}, {len(passages):,} passages{of}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
     settings: dict[str, Any] = {"kind": retriever} | ({"index": str(index)} if index else {})
     with ExitStack() as stack:
         served = None

@@ -34,6 +34,7 @@ def run_qa(
     rows: Sequence[str] = (),
     out: Path | None = None,
     concurrency: int = 32,
+    skip_bad: bool = False,
     retry_failed: bool = False,
     intervals: bool = False,
     lm: Mapping[str, Any] | None = None,
@@ -52,6 +53,7 @@ def run_qa(
         rows: only these rows.
         out: the run folder.
         concurrency: questions in flight where a model is called.
+        skip_bad: pass over bad questions and count them.
         retry_failed: do questions again that failed in an earlier session.
         intervals: show 95% intervals.
         lm: an ``[lm]`` table in place of the experiment's models.
@@ -79,7 +81,12 @@ def run_qa(
     folder = DataFolder.find(data)
     names = [split] if split else BUNDLED if folder.bundled else experiment.questions
     free = all(getattr(row.spec.resolve(), "open_ended", False) for row in experiment.rows)
-    questions = limited(named_questions(folder, names, free), limit)
+    bad: list[InputError] | None = [] if skip_bad else None
+    questions = limited(named_questions(folder, names, free, bad), limit)
+    for problem in bad or ():
+        note(f"skipped: {problem}")
+    if bad:
+        note(f"{len(bad)} bad questions were skipped")
     said = f"{', '.join(dict.fromkeys(q.dataset for q in questions))}, {len(questions):,} questions"
     said += f", corpus {experiment.corpus}, from {folder}"
     console.print(f"Data: {said}", markup=False, highlight=False)

@@ -209,13 +209,19 @@ def gold_key(answer: Any, options: Mapping[str, str], by_place: bool = False) ->
     return same[0] if len(same) == 1 else None
 
 
-def named_questions(folder: Any, names: Iterable[str], open_ended: bool = False) -> list[LabelledQuestion]:
+def named_questions(
+    folder: Any,
+    names: Iterable[str],
+    open_ended: bool = False,
+    bad: list[InputError] | None = None,
+) -> list[LabelledQuestion]:
     """The questions of several data sets, in order, each with its gold answer.
 
     Args:
         folder: an :class:`abduce.eval.data.DataFolder`.
         names: of :data:`DATASETS`, or paths of question files.
         open_ended: questions without options are taken; their gold answer is a text.
+        bad: where given, a bad question is appended here and passed over.
 
     Raises:
         InputError: no such data set or file, or a bad row; an id that two data sets share.
@@ -230,7 +236,7 @@ def named_questions(folder: Any, names: Iterable[str], open_ended: bool = False)
             sets = ", ".join(DATASETS)
             raise InputError(f"no question set {name!r}: give the path of a file, or one of {sets}")
         known = name if name in DATASETS else None
-        found += read_questions(path, known, need_gold=True, open_ended=open_ended)
+        found += read_questions(path, known, need_gold=True, open_ended=open_ended, bad=bad)
     ids = [item.question.question_id for item in found]
     if len(set(ids)) < len(ids):
         twice = next(i for i in ids if ids.count(i) > 1)

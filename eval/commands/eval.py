@@ -68,6 +68,7 @@ def evaluate(
             rows=row or [],
             out=out,
             concurrency=concurrency,
+            skip_bad=skip_bad,
             retry_failed=retry_failed,
             intervals=intervals,
             lm=given,

@@ -70,6 +70,7 @@ def test_retrieval_only_needs_no_model(folder, monkeypatch):
     found = ask(folder, "--options", "insulin,glucagon", "--no-answer", "--json")
     assert found.exit_code == 0, found.output
     data = json.loads(found.stdout)
+    assert "Corpus: medical, 4 passages" in found.stderr
     assert data["answer"] is None
     assert data["evidence"][0]["id"] == "p1"
     assert len(data["queries"]) == 3

@@ -284,6 +284,17 @@ def test_bad_experiments(change, message, folder, model):
     assert "\n" not in str(caught.value)
 
 
+def test_bad_questions_are_skipped_where_asked_for(folder, model):
+    path = folder / "qa" / "mmlu_med_devval.jsonl"
+    path.write_text(
+        path.read_text() + json.dumps({"id": "bad", "question": "Q?", "options": ["a"]}) + "\n{\n"
+    )
+    with pytest.raises(InputError, match="has 1 options"):
+        run(text(), folder, lm=lm(model))
+    result, _ = run(text(), folder, lm=lm(model), skip_bad=True, rows=["Simple RAG"])
+    assert [e.id for e in result.examples] == ["q0", "q1", "q2", "q3"]
+
+
 def test_no_model(folder):
     with pytest.raises(InputError, match="calls a language model"):
         run(text(), folder)
