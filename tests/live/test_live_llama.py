@@ -20,9 +20,12 @@ from abduce.eval.lm import load
 from abduce.eval.lm.check import check, usable
 from abduce.eval.lm.llama import LlamaServer
 from abduce.eval.lm.profiles import Profiles
+from abduce.programs.calls import ask_about
 from abduce.programs.config import FHSConfig
 from abduce.programs.fhs import FHS
 from abduce.programs.select import Selector
+from abduce.programs.serialize import Serializer
+from abduce.programs.trace import Trace
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
@@ -104,25 +107,23 @@ def test_one_whole_fact_and_one_selection_and_the_cache_the_second_time(program,
         dspy.cache = before
 
 
-def test_a_prompt_longer_than_the_servers_context_is_shortened(table):
-    from abduce.programs.calls import ask_about
-    from abduce.programs.serialize import Serializer
-    from abduce.programs.trace import Trace
-
+def test_a_prompt_longer_than_the_servers_context_is_shortened_and_then_one_clear_error(table):
     class Say(dspy.Signature):
         """Say one word about the text."""
 
         source_context: str = dspy.InputField()
         answer: bool = dspy.OutputField()
 
-    digits = " ".join(str(n) for n in range(4000))  # digits are a token each: 12,000 of them do not fit
-    fact = FACT.model_copy(update={"context": SourceContext(context_id="c", text=digits)})
+    fact = FACT.model_copy(update={"context": SourceContext(context_id="c", text="0123456789 " * 2000)})
     trace = Trace()
-    with load({**table, "max_tokens": 64}, cache=False) as models, models.context():
-        ask_about(dspy.Predict(Say), trace, "generator", fact, Serializer(), budget=100_000)
-    assert trace.counters["context_backoffs"] >= 1
-    assert trace.calls[0].faults == ["context_too_long"]
-    assert not trace.calls[-1].failed
+    with LlamaServer(gguf(), context=512, slots=1, threads=1, name="smollm2", wait=600) as small:
+        small_table = {**table, "base_url": small.url}
+        with load(small_table, cache=False) as models, models.context():
+            with pytest.raises(dspy.ContextWindowExceededError, match=r"context_too_long at http://127"):
+                ask_about(dspy.Predict(Say), trace, "generator", fact, Serializer(), budget=100_000)
+            assert models.meter.total.failed == 4
+    assert [c.faults for c in trace.calls] == [["context_too_long"]] * 4
+    assert trace.counters["context_backoffs"] == 3
 
 
 def test_check_finds_what_llama_cpp_honours(server, table):
@@ -134,7 +135,8 @@ def test_check_finds_what_llama_cpp_honours(server, table):
 
 
 CHILD = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever a shell made of it
 from abduce.eval.lm.llama import LlamaServer
 with LlamaServer(sys.argv[1], context=512, slots=1, wait=600) as server:
     print(server.pid, flush=True)
