@@ -77,9 +77,10 @@ class Experiment:
     retriever: Mapping[str, Any]
     lm: Mapping[str, Any]
     rows: Sequence[ResolvedRow]
+    file: Path | None = None
 
     def only(self, names: Sequence[str]) -> Experiment:
-        """The same experiment with some of its rows, in its order.
+        """The same experiment with some of its rows, in its order; rows that they replay come with them.
 
         Raises:
             InputError: a name that no row has.
@@ -88,7 +89,11 @@ class Experiment:
         for name in names:
             if name not in known:
                 raise InputError(f"the experiment {self.name} has no row {name!r}; it has {', '.join(known)}")
-        kept = [r for r in self.rows if r.name in names]
+        wanted = set(names)
+        for row in reversed(self.rows):
+            if row.name in wanted and row.spec.replay:
+                wanted.add(row.spec.replay)
+        kept = [r for r in self.rows if r.name in wanted]
         baseline = self.baseline if self.baseline in names else None
         return Experiment(**{**self.__dict__, "rows": kept, "baseline": baseline})
 
@@ -165,6 +170,7 @@ def parse_experiment(text: str, path: Path) -> Experiment:
         table.retriever,
         table.lm,
         list(rows.values()),
+        path,
     )
 
 

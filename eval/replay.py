@@ -89,6 +89,10 @@ class Logs:
                 _fill(self._logs[key], self.folder, row, seed)
         return self._logs[key]
 
+    def has(self, row: str) -> bool:
+        """Whether the run folder already holds results of a row."""
+        return self.folder is not None and RunFolder(self.folder).row_path(row).exists()
+
     def named(self, name: str, seed: int) -> TraceLog:
         """The log of ``ROW``, or of ``FOLDER:ROW`` of an earlier run.
 

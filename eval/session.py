@@ -10,13 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..programs.presets import PROGRAMS, Parts, Spec, build
+from ..programs.presets import PROGRAMS, Parts, Spec, build, check_replay
 from ..programs.profiles import Profiles
 from ..programs.replay import Replay
+from ..retrievers import registry
 from ..retrievers.base import Retriever
-from ..retrievers.bm25 import BM25Retriever
 from ..retrievers.errors import InputError
-from ..retrievers.registry import build as build_retriever
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from .data import file_fingerprint
@@ -36,8 +35,14 @@ class Retrievers:
         self._built: dict[str, Retriever] = {}
         self._lock = threading.Lock()
 
+    def resolved(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """A row's own settings; another kind of retriever takes over none of the experiment's."""
+        if "kind" in changes and changes["kind"] != self.settings.get("kind", "bm25"):
+            return dict(changes)
+        return {"kind": "bm25", **self.settings, **changes}
+
     def __call__(self, changes: Mapping[str, Any]) -> Retriever:
-        settings = {**self.settings, **changes}
+        settings = self.resolved(changes)
         key = json.dumps(settings, sort_keys=True)
         with self._lock:
             if key not in self._built:
@@ -47,7 +52,7 @@ class Retrievers:
 
 def _build_retriever(taxonomy: Taxonomy, settings: Mapping[str, Any]) -> Retriever:
     rest = dict(settings)
-    return build_retriever(rest.pop("kind", "bm25"), taxonomy, **rest)
+    return registry.build(rest.pop("kind"), taxonomy, **rest)
 
 
 def make_parts(
@@ -112,22 +117,21 @@ COSTLY = frozenset({"dense", "hybrid", "rerank", "milvus"})
 """Retrievers that are not made before they are needed: they load models or talk to a server."""
 
 
-def _check(name: str, spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
-    """Put a row together before anything runs or is written, where that costs nothing.
+def _check(spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
+    """Put a row together before anything runs or is written, as far as that costs nothing.
 
     Raises:
-        InputError: a setting of its retriever, its serializer or its options that there is not.
+        ValueError: a setting of its retriever, its serializer or its options that there is not, a missing
+            extra, or a replay that cannot be.
     """
-    kind = str(retriever.get("kind", "bm25"))
-    costly = kind in COSTLY or ":" in kind or "index" in retriever
-    if costly or spec.replay or spec.state or spec.uses_precedents:
-        return
-    try:
+    rest = dict(retriever)
+    kind = str(rest.pop("kind", "bm25"))
+    registry.check(kind, rest)
+    costly = kind in COSTLY or ":" in kind or "index" in rest
+    if spec.replay:
+        check_replay(spec)
+    elif not (costly or spec.state or spec.uses_precedents):
         build(spec, parts)
-    except InputError:
-        raise
-    except ValueError as e:
-        raise InputError(str(e), field=f"row {name!r}") from e
 
 
 def make_rows(
@@ -148,19 +152,29 @@ def make_rows(
     rows: dict[str, Row] = {}
     logs = Logs(out)
     replayed = {row.spec.replay for row in experiment.rows}
+    specs: dict[str, Spec] = {}
+    retrievers = Retrievers(parts.taxonomy, experiment.retriever)
     for row in experiment.rows:
         spec = row.spec
         base = rows.get(spec.replay)
-        if spec.replay and base is None and ":" not in spec.replay:
-            raise InputError(f"replays {spec.replay!r}, which is no earlier row", field=f"row {row.name!r}")
+        place: Any = {"file": experiment.file, "field": f"row {row.name!r}"}
+        if spec.replay and base is None and ":" not in spec.replay and not logs.has(spec.replay):
+            raise InputError(f"replays {spec.replay!r}, which is no earlier row", **place)
+        retriever = retrievers.resolved(spec.retriever)
+        try:
+            _check(spec, parts, retriever)
+            if base is not None:
+                check_replay(spec, specs[spec.replay])
+        except ValueError as e:
+            raise InputError(str(e), **place) from e
+        specs[row.name] = spec
         settings = {
             "spec": spec.model_dump(mode="json"),
             "config": spec.resolve().model_dump(mode="json"),
-            "retriever": dict(experiment.retriever) | dict(spec.retriever),
+            "retriever": retriever,
             "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
             "schema": parts.schema.fingerprint,
         }
-        _check(row.name, spec, parts, dict(experiment.retriever) | dict(spec.retriever))
         if spec.state:
             settings["state"] = state_fingerprint(Path(spec.state))
         if isinstance(parts.precedents, PrecedentSource) and spec.uses_precedents:
@@ -183,7 +197,7 @@ def make_rows(
             settings=settings,
             prompts=prompts,
             model=model if spec.needs_model else None,
-            code=code_version(PROGRAMS[spec.program].cls, Replay, BM25Retriever, "abduce.eval.codec"),
+            code=code_version(PROGRAMS[spec.program].cls, Replay, registry, "abduce.eval.codec"),
             seeds=seeds,
             takes_gold=spec.needs_gold and not spec.replay,
             reference=row.reference,

@@ -12,8 +12,9 @@ A record holds (all keys always there):
 ``judged``      per verification: ``hypothesis``, ``round``, ``window`` (ids), ``verdicts`` (one string of
                 ``s n x`` a candidate, a letter a dimension, or null: the call failed), ``dimensions``,
                 ``probabilities``
-``final``       the ranking: like one of ``rankings``, and ``components`` (fused methods: fused, fused_norm,
-                support; a single retrieval: bm25, bm25_norm, cov_label, cov_query)
+``final``       the ranking, like one of ``rankings``, and its ``components`` (fused methods: fused,
+                fused_norm, support; a single retrieval: bm25, bm25_norm, cov_label, cov_query); null in
+                a run folder, whose records have it beside the trace
 ``selected``    ids that the listwise selector put on top, or null where none ran
 ``calls``       per reply: ``stage``, ``index``, ``ok``, ``raw``, ``error``, ``seconds``, tokens
 ``counters``    what was counted; ``seconds``: wall time a stage; ``notes``: what helps diagnosis
@@ -33,6 +34,7 @@ import numpy as np
 from ..programs.base import fuse_trace
 from ..programs.config import FHSConfig
 from ..programs.fusion import Pool, final_ranking
+from ..programs.precedents import PrecedentsConfig, merged
 from ..programs.trace import Call, Judged, Query, Trace
 from ..programs.window import mean_support
 from ..retrievers.base import Ranking
@@ -169,6 +171,8 @@ def recompute(trace: Trace, config: FHSConfig | None = None) -> Ranking:
     retrievals and verdicts. Of a method that uses each hypothesis by itself it is the ranking of the
     hypothesis that was kept (the first, where all were).
     """
+    if trace.pool is None and trace.queries and trace.queries[0].form == "precedents":
+        return merged(trace.rankings, PrecedentsConfig.model_validate(trace.settings))
     if config is None:
         known = {k: v for k, v in trace.settings.items() if k in FHSConfig.model_fields}
         config = FHSConfig.model_validate({"beta": 0.0} | known)

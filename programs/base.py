@@ -19,7 +19,7 @@ from .serialize import Serializer
 from .state import Stateful
 from .trace import Judged, Query, Trace
 from .verify import Candidates, Verifier
-from .window import mean_support, profile_window
+from .window import mean_support, profile_window, support_of
 
 
 class Program(Stateful):
@@ -128,6 +128,12 @@ def verify_pool(
     failed = sum(j.verdicts is None for j in judged)
     if failed:
         trace.count("failed_verifications", failed)
+    empty = sum(
+        j.verdicts is not None and all(support_of(v, config.abstain) is None for v in j.verdicts)
+        for j in judged
+    )
+    if empty:
+        trace.count("empty_verifications", empty)
     trace.judged += judged
     return judged
 

@@ -16,7 +16,7 @@ from ..signatures.types import Fact
 from .base import Program
 from .config import SearchConfig
 from .serialize import Serializer
-from .trace import Query, Trace
+from .trace import Query
 
 
 class PrecedentsConfig(SearchConfig):
@@ -69,18 +69,9 @@ class PrecedentVote(Program):
         query = Query(self.serializer.locus(fact), "precedents")
         trace.retrieved([query], [voted])
         trace.notes["precedents"] = [describe(n) for n in near]
-        if self.config.locus > 0:
-            located = self.located(fact, trace)
-            return self.answer(blended(voted, located, self.config.locus, self.config.K), trace)
-        if not self.config.fill or len(voted) >= self.config.K:
-            return self.answer(voted, trace)
-        located = self.located(fact, trace)
-        return self.answer(completed(voted, located, self.config.K), trace)
-
-    def located(self, fact: Fact, trace: Trace) -> Ranking:
-        """The locus query's ranking."""
-        (ranking,) = self.search(fact, [Query(self.serializer.locus(fact), "locus")], trace)
-        return ranking
+        if self.config.locus > 0 or (self.config.fill and len(voted) < self.config.K):
+            self.search(fact, [Query(self.serializer.locus(fact), "locus")], trace)
+        return self.answer(merged(trace.rankings, self.config), trace)
 
     def known(self, ranking: Ranking) -> Ranking:
         """The ranking without concepts that the taxonomy does not have."""
@@ -90,6 +81,16 @@ class PrecedentVote(Program):
         parts = {name: values[keep] for name, values in ranking.components.items()}
         ids = [ranking.ids[i] for i in keep]
         return Ranking(ids, ranking.scores[keep], parts, ranking.candidates, ranking.fell_back)
+
+
+def merged(rankings: Sequence[Ranking], config: PrecedentsConfig) -> Ranking:
+    """The final ranking from the vote and, where there is one, the locus query's ranking."""
+    voted = rankings[0]
+    if len(rankings) == 1:
+        return voted
+    if config.locus > 0:
+        return blended(voted, rankings[1], config.locus, config.K)
+    return completed(voted, rankings[1], config.K)
 
 
 def blended(voted: Ranking, located: Ranking, weight: float, k: int) -> Ranking:

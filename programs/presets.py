@@ -264,9 +264,38 @@ def _fhs(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Prog
     return program
 
 
+NOT_REPLAYED = frozenset({"each-alone", "verifier-picks", "oracle", "precedents", "probe"})
+"""Programs that choose among rankings by more than their log holds, or see the gold concept."""
+
+
+def check_replay(spec: Spec, base: Spec | None = None) -> None:
+    """Refuse a replay that cannot give what it says.
+
+    Args:
+        spec: the replaying row.
+        base: the row whose log is used, where it is known.
+
+    Raises:
+        ValueError: its program, or the replayed one, cannot be replayed; or the log will lack the samples
+            or the verdicts that the row needs.
+    """
+    for program in (spec.program, base.program if base is not None else spec.program):
+        if program in NOT_REPLAYED:
+            raise ValueError(f"the program {program!r} cannot be replayed")
+    if base is None:
+        return
+    mine, theirs = spec.resolve(), base.resolve()
+    beta = getattr(mine, "beta", 0.0)
+    if beta > 0 and spec.verifier != "symbolic" and not getattr(theirs, "beta", 0.0):
+        raise ValueError(f"beta is {beta:g}, but the replayed row logs no verdicts (its beta is 0)")
+    if getattr(mine, "J", 0) > getattr(theirs, "J", getattr(mine, "J", 0)):
+        raise ValueError(f"J is {getattr(mine, 'J', 0)}, but the replayed row draws fewer samples")
+
+
 def _replay(spec: Spec, parts: Parts) -> Program:
     if parts.replay is None:
         raise ValueError(f"there is no log to replay {spec.replay!r} from")
+    check_replay(spec)
     config = spec.resolve().model_dump()
     known = {"beta": 0.0} | {k: v for k, v in config.items() if k in FHSConfig.model_fields}
     profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)

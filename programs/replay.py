@@ -60,6 +60,8 @@ class Replay(Program):
     def forward(self, fact: Fact) -> dspy.Prediction:
         old = self.source(fact)
         trace = self.start()
+        if old.settings.get("J", self.config.J) < self.config.J and not old.notes.get("targets"):
+            raise ValueError(f"J is {self.config.J}, but the log has {old.settings['J']} samples")
         drawn = range(min(self.config.J, len(old.hypotheses)))
         if old.notes.get("targets") is not None or len(old.hypotheses) > old.settings.get("J", 0):
             drawn = range(len(old.hypotheses))  # later rounds and sub-queries are not samples
@@ -68,8 +70,9 @@ class Replay(Program):
         trace.hypotheses = [old.hypotheses[j] for j in kept]
         self._retrieve(fact, old, places, trace)
         if old.pool is None:
-            (ranking,) = trace.rankings
-            return self.answer(ranking, trace)
+            if len(trace.rankings) != 1:
+                raise ValueError("the log has several rankings and no fusion of them: it cannot be replayed")
+            return self.answer(trace.rankings[0], trace)
         pool = self.consolidate(trace)
         if self.config.beta == 0 or not trace.hypotheses:
             return self.answer(final_ranking(pool, {}, 0.0), trace)
@@ -103,6 +106,8 @@ class Replay(Program):
             window = list(pool.ids)
         else:
             window = profile_window(pool.by_score(), self.profiles.profile, self.config.Kv, self.config.scan)
+        if not old.judged:
+            raise ValueError("beta is above 0 and the log has no verdicts")
         judged = []
         for logged in old.judged:
             if logged.round != last or logged.hypothesis not in places:

@@ -67,7 +67,8 @@ class Selector(Stateful):
         if not len(ranking):
             trace.selected = []
             return ranking
-        evidence = "".join(self.program.serializer.evidence(fact).values())
+        fields = self.select.signature.input_fields
+        evidence = "".join(v for k, v in self.program.serializer.evidence(fact).items() if k in fields)
         room = SELECTOR_TOKENS - INSTRUCTION_TOKENS - estimated_tokens(evidence)
         answer = None
         for cut in DEFINITION_CUTS:

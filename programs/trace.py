@@ -73,9 +73,12 @@ class Judged:
 class Trace:
     """The whole trail of one program over one input.
 
-    Counters are named by what they count: ``retrievals``, ``llm_calls``, ``dropped_replies``,
-    ``direct_fallback``, ``datatype_fallback``, ``failed_verifications``, ``unnormalised_values``,
-    ``selector_invented_ids``, ``selector_failed``, ``truncated_contexts``.
+    Counters are named by what they count: ``llm_calls``, ``retrievals``, ``pool`` (the size of U),
+    ``dropped_replies``, ``failed_rounds``, ``direct_fallback``, ``datatype_fallback``,
+    ``truncated_contexts``, ``context_backoffs``, ``unnormalised_values``,
+    ``failed_verifications`` (the call failed: v_j = 0),
+    ``empty_verifications`` (nothing was judged: v_j = 0), ``unjudged_candidates`` (of a replay),
+    ``selector_invented_ids``, ``selector_failed``.
     """
 
     queries: list[Query] = field(default_factory=list)

