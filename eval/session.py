@@ -147,10 +147,11 @@ def make_rows(
         out: the run folder, from which rows that replay others read what earlier sessions did.
     """
     from ..signatures.prompting import load_prompts
-    from .codeversion import code_version
+    from .codeversion import Sources
 
     rows: dict[str, Row] = {}
     logs = Logs(out)
+    sources = Sources()
     replayed = {row.spec.replay for row in experiment.rows}
     specs: dict[str, Spec] = {}
     retrievers = Retrievers(parts.taxonomy, experiment.retriever)
@@ -197,7 +198,7 @@ def make_rows(
             settings=settings,
             prompts=prompts,
             model=model if spec.needs_model else None,
-            code=code_version(PROGRAMS[spec.program].cls, Replay, registry, "abduce.eval.codec"),
+            code=sources.version(PROGRAMS[spec.program].cls, Replay, registry),
             seeds=seeds,
             takes_gold=spec.needs_gold and not spec.replay,
             reference=row.reference,
