@@ -184,13 +184,27 @@ def make_qa_rows(
                     build=partial(_build, spec, parts, models_, judges),
                     settings=settings,
                     model=models_.identity() if spec.needs_model and models_ else None,
-                    code=code_version(RAG_PROGRAMS[spec.program].cls, "abduce.eval.qa_codec"),
+                    code=code_version(
+                        RAG_PROGRAMS[spec.program].cls, *sources_of(spec, retrievers.resolved(spec.retriever))
+                    ),
                     seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
                     takes_gold=True,
                     reference=row.reference,
                 )
             )
     return rows
+
+
+def sources_of(spec: RAGSpec, retriever: Mapping[str, Any]) -> list[str]:
+    """The modules, beside the program's own, on which a row's results stand."""
+    root = __name__.partition(".")[0]
+    found = [f"{root}.eval.qa_codec", f"{root}.eval.qa_judging"]
+    if spec.needs_retriever:
+        plain = retriever.get("kind", "bm25") == "bm25"  # the registry's imports reach torch: not for BM25
+        found.append(f"{root}.retrievers.{'bm25' if plain else 'registry'}")
+    if spec.planner == "rules":
+        found.append(f"{root}.programs.hcqr_rules")
+    return found
 
 
 def _build(spec: RAGSpec, parts: RAGParts, models: Any, judges: Sequence[Judge], seed: int) -> Answering:
