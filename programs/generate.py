@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -38,7 +38,12 @@ class LMGenerator(dspy.Module):
         serializer: how the evidence is written down.
         prompts: name or path of the prompt set.
         variation: an arm of the design study: ``varied`` tells each sample to be distinct, ``assigned``
-            gives each its own share of the dimensions. The method itself uses neither.
+            gives each its own share of the dimensions. The method itself uses neither. ``precedents`` shows
+            how alike values were tagged (abduce's own).
+        demonstrations: for the variation ``precedents``: a fact to the precedents' text.
+
+    Raises:
+        ValueError: the variation ``precedents`` without demonstrations.
     """
 
     def __init__(
@@ -47,8 +52,12 @@ class LMGenerator(dspy.Module):
         serializer: Serializer | None = None,
         prompts: str = "default",
         variation: Variation = "",
+        demonstrations: Callable[[Fact], str] | None = None,
     ) -> None:
         super().__init__()
+        if variation == "precedents" and demonstrations is None:
+            raise ValueError("a generator that is shown precedents needs demonstrations")
+        self.demonstrations = demonstrations
         self.schema = schema
         self.serializer = serializer or Serializer()
         self.prompts = prompts
@@ -63,6 +72,8 @@ class LMGenerator(dspy.Module):
         told: dict[str, str] = {}
         if self.variation == "varied":
             told["sample"] = f"reading {j + 1} of {J}"
+        elif self.variation == "precedents" and self.demonstrations is not None:
+            told["precedents"] = self.demonstrations(fact)
         elif self.variation == "assigned":
             told["focus"] = (
                 ", ".join(self.schema.names[j % J :: J]) or self.schema.names[j % len(self.schema.names)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import dspy
 import numpy as np
@@ -136,6 +135,41 @@ def completed(first: Ranking, rest: Ranking, k: int) -> Ranking:
     ).top(k)
 
 
+class Demonstrations:
+    """The nearest precedents of a fact as text for a generator: where each stands, and its concept.
+
+    Args:
+        precedents, taxonomy: as for :class:`PrecedentVote`; concepts that the taxonomy lacks are left out.
+        scope: whose precedents may be shown.
+        n: how many, of distinct concepts, at least 1.
+        definition: characters of a concept's definition that are shown.
+    """
+
+    def __init__(
+        self,
+        precedents: Precedents,
+        taxonomy: Taxonomy,
+        scope: Literal["others", "own"] = "others",
+        n: int = 3,
+        definition: int = 200,
+    ) -> None:
+        self.precedents, self.taxonomy, self.scope = precedents, taxonomy, scope
+        self.n, self.definition = n, definition
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Demonstrations:
+        return self
+
+    def __call__(self, fact: Fact) -> str:
+        near = self.precedents.vote(fact, self.scope).nearest(4 * self.n)
+        lines = [self._line(n) for n in near if n.concept in self.taxonomy][: self.n]
+        return "\n".join(lines) or "none"
+
+    def _line(self, neighbour: Neighbour) -> str:
+        concept = self.taxonomy[neighbour.concept]
+        text = concept.definition[: self.definition]
+        return f"{neighbour.locus} -> {concept.label}{': ' + text if text else ''}"
+
+
 def describe(neighbour: Neighbour) -> dict[str, object]:
     """A precedent as it is written into traces and shown to users."""
     return {
@@ -147,11 +181,3 @@ def describe(neighbour: Neighbour) -> dict[str, object]:
         "same_company": neighbour.same_company,
         "same_value": neighbour.same_value,
     }
-
-
-def as_evidence(neighbours: Sequence[Neighbour]) -> str:
-    """Precedents as one line each, for a source-of-evidence column."""
-    return "; ".join(
-        f"{n.company or n.filing_id or 'earlier tags'}: {n.locus}{' (same value)' if n.same_value else ''}"
-        for n in neighbours
-    )

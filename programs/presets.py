@@ -29,7 +29,7 @@ from .locus import Locus
 from .onepass import FREE_TEXT, STRUCTURED
 from .oracle import EachAlone, OracleBest, VerifierPicks
 from .parallel import Parallel
-from .precedents import PrecedentsConfig, PrecedentVote
+from .precedents import Demonstrations, PrecedentsConfig, PrecedentVote
 from .probe import Probe
 from .profiles import Profiles
 from .refine import Refine
@@ -49,7 +49,7 @@ class Spec(BaseModel):
         config: fields of the method's config class that differ from its defaults.
         generator: ``lm``, ``rules`` or ``phrases`` (no model), or an arm of the design study:
             ``lm-varied`` (samples are told to be distinct), ``lm-assigned`` (each has its own share of
-            the dimensions).
+            the dimensions); ``lm-precedents`` shows it the nearest already-tagged facts.
         verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
         prompts: name or path of the prompt set.
         verdicts: form of the verifier's answers.
@@ -66,7 +66,7 @@ class Spec(BaseModel):
 
     program: str
     config: Mapping[str, Any] = Field(default_factory=dict)
-    generator: Literal["lm", "lm-varied", "lm-assigned", "rules", "phrases"] = "lm"
+    generator: Literal["lm", "lm-varied", "lm-assigned", "lm-precedents", "rules", "phrases"] = "lm"
     verifier: Literal["lm", "symbolic"] = "lm"
     prompts: str = "default"
     verdicts: VerdictForm = "compact"
@@ -134,7 +134,9 @@ class Spec(BaseModel):
     def uses_precedents(self) -> bool:
         """Whether already-tagged facts decide its results, alone or as a companion."""
         companions = [n for n in self.config.get("companions", {}) if n != self.program]
-        return self.program == "precedents" or any(spec_named(n).uses_precedents for n in companions)
+        if self.program == "precedents" or self.generator == "lm-precedents":
+            return True
+        return any(spec_named(n).uses_precedents for n in companions)
 
     @property
     def needs_gold(self) -> bool:
@@ -198,9 +200,12 @@ def _plain(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Pr
     return program
 
 
+NO_PRECEDENTS = "there are no precedents: give already-tagged facts (--precedents PATH)"
+
+
 def _precedents(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
     if parts.precedents is None:
-        raise ValueError("there are no precedents: give already-tagged facts (--precedents PATH)")
+        raise ValueError(NO_PRECEDENTS)
     program: Program = cls(
         parts.retriever(spec.retriever),
         parts.precedents(),
@@ -230,6 +235,11 @@ def generator_for(spec: Spec, parts: Parts) -> Generator:
     serializer = parts.serializer_for(spec.serializer)
     if spec.generator == "rules":
         return RuleGenerator(parts.schema, serializer)
+    if spec.generator == "lm-precedents":
+        if parts.precedents is None:
+            raise ValueError(NO_PRECEDENTS)
+        shown = Demonstrations(parts.precedents(), parts.taxonomy)
+        return LMGenerator(parts.schema, serializer, spec.prompts, "precedents", shown)
     if spec.generator == "phrases":
         return PhraseGenerator(parts.schema, serializer)
     variation: Variation = {"lm-varied": "varied", "lm-assigned": "assigned"}.get(spec.generator, "")  # type: ignore[assignment]
@@ -374,6 +384,7 @@ PRESETS: dict[str, Spec] = {
     "program-driven score": _FHS.changed({"verifier": "symbolic"}),
     # abduce's own
     "FHS-rules": _RULES,
+    "FHS, precedents shown": _FHS.changed({"generator": "lm-precedents"}),
     "precedents (others)": Spec(program="precedents", config={"scope": "others"}),
     "precedents (others), locus": Spec(program="precedents", config={"scope": "others", "locus": 0.05}),
     "precedents (own)": Spec(program="precedents", config={"scope": "own"}),

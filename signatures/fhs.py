@@ -22,14 +22,15 @@ EVIDENCE = {
 """Every part of a fact that a model may read, in the paper's order."""
 
 
-Variation = Literal["", "varied", "assigned"]
-"""How samples are told apart: not at all (the method), by forced diversity, or by a focus of their own
-(both are arms of the design study; paper: Table 11)."""
+Variation = Literal["", "varied", "assigned", "precedents"]
+"""What a generator is told besides the evidence: nothing (the method); to be distinct, or a focus of its own
+(arms of the design study; paper: Table 11); how alike values were tagged before (abduce's own)."""
 
 _TOLD = {
     "": {},
     "varied": {"sample": "which of the readings this is"},
     "assigned": {"focus": "the dimensions that this reading is about"},
+    "precedents": {"precedents": "how values at similar places of other filings were tagged"},
 }
 
 

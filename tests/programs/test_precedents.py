@@ -116,6 +116,30 @@ def test_a_blend_adds_the_locus_querys_reciprocal_rank(parts):
     assert ranking.scores[revenues] == pytest.approx(shares[revenues] + 0.05 * locus[revenues])
 
 
+def test_the_generator_is_shown_the_nearest_precedents(parts):
+    import dspy
+
+    seen = []
+
+    class Recorder(dspy.LM):
+        def forward(self, prompt=None, messages=None, **kwargs):
+            seen.append(str(messages))
+            raise RuntimeError("no model")
+
+    program = build(spec_named("FHS, precedents shown"), parts)
+    query = fact("q", "Net sales", filing="Q", company="NEW")
+    shown = program.generator.demonstrations(query)
+    assert shown == "Net sales / 2024 -> Revenues"
+    assert program.generator.demonstrations(fact("q", "x", datatype="sharesItemType", filing="Q")) != "none"
+    with dspy.context(lm=Recorder("none/none", cache=False)), pytest.raises(RuntimeError, match="no model"):
+        program(fact=query)
+    assert "Net sales / 2024 -&gt; Revenues" in seen[0] or "Net sales / 2024 -> Revenues" in seen[0]
+    bare = Parts(parts.retriever, TAXONOMY, parts.schema)
+    with pytest.raises(ValueError, match="no precedents"):
+        build(spec_named("FHS, precedents shown"), bare)
+    assert spec_named("FHS, precedents shown").uses_precedents
+
+
 def test_cells_of_a_row_that_differ_in_dates_only_are_grounded_once():
     facts = [
         fact("1", "Cash", "2024"),
