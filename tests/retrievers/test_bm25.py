@@ -182,6 +182,16 @@ def test_label_alone_needs_coverage() -> None:
         assert [r.ids[0] == n for r, n in zip(rankings, names, strict=True)] == [first] * len(names)
 
 
+def test_regulatory_assets_current_comes_second_with_coverage(us_gaap) -> None:  # type: ignore[no-untyped-def]
+    concept = us_gaap["RegulatoryAssetsCurrent"]
+    with_coverage, without = (
+        BM25Retriever(us_gaap, w_cov=w).search([concept.label], 200, [Where(concept.datatype)])[0]
+        for w in (1.0, 0.0)
+    )
+    assert list(with_coverage.ids[:2]) == ["RegulatoryAssets", "RegulatoryAssetsCurrent"]
+    assert without.ids[0] != "RegulatoryAssetsCurrent"
+
+
 def test_a_datatype_filter_keeps_only_that_datatype(made: Taxonomy) -> None:
     [got] = BM25Retriever(made).search(["tax"], 1000, [Where("sharesItemType")])
     assert {made[i].datatype for i in got.ids} == {"sharesItemType"}
