@@ -108,7 +108,7 @@ def _rank(  # type: ignore[no-untyped-def]
     """Score one query over all documents that pass and write the first ``k`` in order.
 
     Args:
-        query: numbers of the query's known tokens, distinct; ``n_query`` counts unknown ones too.
+        query: numbers of the query's known tokens, ascending; ``n_query`` counts distinct ones, known or not.
         indptr, indices, weights, in_label: postings by token; ``in_label`` says that the token
             stands in the document's label as well.
         label_lengths: distinct label tokens of each of the N documents.
@@ -134,7 +134,13 @@ def _rank(  # type: ignore[no-untyped-def]
         total += indptr[t + 1] - indptr[t]
     m = 0
     if total < n:  # few postings: note a document when it is first met
-        for t in query:
+        for q in range(query.shape[0]):
+            t = query[q]
+            if q > 0 and query[q - 1] == t:  # a repeat counts in BM25, not in coverage
+                for j in range(indptr[t], indptr[t + 1]):
+                    if not masked or allowed[indices[j]]:
+                        raw[indices[j]] += weights[j]
+                continue
             for j in range(indptr[t], indptr[t + 1]):
                 d = indices[j]
                 if raw[d] == 0.0 and overlap[d] == 0:
@@ -145,11 +151,13 @@ def _rank(  # type: ignore[no-untyped-def]
                 raw[d] += weights[j]
                 overlap[d] += in_label[j]
     else:  # many: no branches while adding up, then one look at every document
-        for t in query:
+        for q in range(query.shape[0]):
+            t = query[q]
+            first = q == 0 or query[q - 1] != t
             for j in range(indptr[t], indptr[t + 1]):
                 d = indices[j]
                 raw[d] += weights[j]
-                overlap[d] += in_label[j]
+                overlap[d] += in_label[j] & first
         for d in range(n):
             if masked and not allowed[d]:
                 raw[d] = 0.0

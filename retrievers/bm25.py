@@ -50,6 +50,7 @@ class BM25Retriever:
         tokenizer: the tokenizer of queries, documents and labels, or its name
             (:data:`~abduce.retrievers.tokenize.TOKENIZERS`).
         threads: how many threads answer one batch; None: one a processor. Small batches take one.
+        repeats: count a query token as often as it occurs, as Lucene does; by default once (SPEC section 2).
 
     A ranking's score components are ``bm25`` (raw), ``bm25_norm``, ``cov_label`` and ``cov_query``.
     Ties fall by score, label coverage, query coverage, raw BM25, then id. A document's tokens in the
@@ -68,13 +69,14 @@ class BM25Retriever:
         w_cov: float = 1.0,
         tokenizer: str | Tokenizer = "tok",
         threads: int | None = None,
+        repeats: bool = False,
     ) -> None:
         if not (k1 >= 0 and 0 <= b <= 1 and w_cov >= 0):
             raise ValueError(f"need k1 >= 0, 0 <= b <= 1, w_cov >= 0; not k1={k1}, b={b}, w_cov={w_cov}")
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
         self.collection = collection
-        self.k1, self.b, self.w_cov = k1, b, w_cov
+        self.k1, self.b, self.w_cov, self.repeats = k1, b, w_cov, repeats
         self.threads = threads or os.cpu_count() or 1
         self.tokenizer_name = tokenizer if isinstance(tokenizer, str) else ""
         self.tokenizer: Tokenizer = tokenizer_named(tokenizer) if isinstance(tokenizer, str) else tokenizer
@@ -126,7 +128,7 @@ class BM25Retriever:
                 {"datatype": d, "documents": len(p.rows), "postings": len(p.indices)}
                 for d, p in zip(datatypes, parts, strict=True)
             ]
-            files.finish("bm25", {"k1": self.k1, "b": self.b, "w_cov": self.w_cov})
+            files.finish("bm25", {"k1": self.k1, "b": self.b, "w_cov": self.w_cov, "repeats": self.repeats})
 
     @classmethod
     def open(
@@ -155,6 +157,7 @@ class BM25Retriever:
             raise InputError("was built with a tokenizer of the user's own; give it", file=folder)
         w_cov = parameters["w_cov"] if w_cov is None else w_cov
         made = cls(stored.collection(), parameters["k1"], parameters["b"], w_cov, chosen, threads)
+        made.repeats = bool(parameters["repeats"])
         if tokenizer_hash(made.tokenizer) != about["hash"]:
             raise InputError("was built with another tokenizer; build the index again", file=folder)
         made._vocabulary = {token: i for i, token in enumerate(stored.texts("vocabulary"))}
@@ -223,8 +226,10 @@ class BM25Retriever:
         flat: list[int] = []
         starts, n_query = np.zeros(q + 1, dtype=np.int64), np.zeros(q, dtype=np.int64)
         for place, i in enumerate(members):
-            tokens = set(self.tokenizer(queries[i]))
-            flat.extend(sorted(vocabulary[t] for t in tokens if t in vocabulary))
+            given = self.tokenizer(queries[i])
+            tokens = set(given)
+            counted = given if self.repeats else tokens
+            flat.extend(sorted(vocabulary[t] for t in counted if t in vocabulary))
             starts[place + 1] = len(flat)
             n_query[place] = len(tokens)
         counts = np.zeros(q, dtype=np.int64)

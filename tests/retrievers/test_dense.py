@@ -189,7 +189,7 @@ def test_folders_that_are_no_model(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="cannot be loaded"):
         SentenceEncoder(tmp_path)
-    with pytest.raises(InputError, match="minilm, medcpt"):
+    with pytest.raises(InputError, match="minilm, minilm-packaged, medcpt"):
         SentenceEncoder.preset("nosuch")
     with pytest.raises(InputError, match="give a model"):
         SentenceEncoder()

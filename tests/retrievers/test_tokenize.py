@@ -68,7 +68,8 @@ def test_equals_its_definition_on_any_text(text: str) -> None:
 def test_lucene_porter() -> None:
     pytest.importorskip("Stemmer")
     tokenize = lucene_porter()
-    assert tokenize("The caresses of ponies, a RELATIONAL I.V. will be") == ["caress", "poni", "relat"]
+    assert tokenize("The caresses of ponies, a RELATIONAL I.V. will be") == ["caress", "poni", "relat", "i.v"]
+    assert tokenize("IL-2 1,234.5 3.X don't x.5") == ["il", "2", "1,234.5", "3", "x", "don't", "x", "5"]
 
 
 def test_tokenizers_have_names_and_distinct_hashes() -> None:
