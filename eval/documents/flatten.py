@@ -104,8 +104,9 @@ class Flat:
         end = self._length
         text = self.text[start:end]
         start += len(text) - len(text.lstrip())
-        if end > start:
-            self.marks.append(Mark(attribute(element, "name"), start, end, attribute(element, "unitRef")))
+        made = Mark(attribute(element, "name"), start, end, attribute(element, "unitRef"))
+        if end > start and made not in self.marks:  # one number may be tagged alike for two periods
+            self.marks.append(made)
 
     @property
     def length(self) -> int:

@@ -125,8 +125,11 @@ def test_a_page_in_a_wrong_encoding_is_read(tmp_path):
     assert utf16.facts[0].context.text.startswith("Café")
 
 
-def test_every_mention_keeps_its_place_and_ids_are_distinct(tmp_path):
-    document = read_document(write(tmp_path, "f.htm", FILING))
+def test_ids_are_distinct_even_where_a_number_is_tagged_for_two_periods(tmp_path):
+    tag = '<ix:nonFraction name="us-gaap:Cash" contextRef="c" unitRef="usd">'
+    twice = FILING.replace(tag, tag + tag.replace('"c"', '"p"')).replace("1,0<", "1,0</ix:nonFraction><")
+    document = read_document(write(tmp_path, "f.htm", twice))
+    assert [f.value for f in document.facts].count("1,0") == 1
     assert len({f.fact_id for f in document.facts}) == len(document.facts)
 
 
