@@ -89,10 +89,10 @@ def build(
     }
     if not labels:
         raise InputError("holds no code", file=inventory)
-    corpus = read_corpus(archive)
+    corpus = read_corpus(archive, splits)
     present = {c.split for c in corpus.cases.values()}
     splits = [s for s in splits if s in present]
-    wanted = [a for a in corpus.annotations if a.split in splits]
+    wanted = corpus.annotations
     inside = [a for a in wanted if a.code in labels]
     dropped = Counter(corpus.dropped)
     dropped[OUTSIDE] += len(wanted) - len(inside)
@@ -119,7 +119,7 @@ def build(
     names = ["contexts.jsonl.gz", *(f"facts_{split}.jsonl.gz" for split in splits), "codiesp_manifest.json"]
     report = CodiespReport(
         method,
-        len(wanted),
+        len(wanted) + sum(corpus.dropped.values()),
         len(contexts),
         {split: len(rows[split]) for split in splits},
         Counter(r.tier for _, r in unique),

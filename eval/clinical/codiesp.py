@@ -6,7 +6,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,8 +64,10 @@ class Corpus:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
 
 
-def read_corpus(path: str | Path) -> Corpus:
+def read_corpus(path: str | Path, splits: Sequence[str] = SPLITS) -> Corpus:
     """Read a folder, a ``.tar.gz`` or a ``.zip`` of the official layout, without unpacking it.
+
+    The cases of all splits are read (alignment learns from them), the annotations of ``splits`` alone.
 
     Raises:
         InputError: not there, corrupted, not the layout, or a bad line; one line.
@@ -100,7 +102,7 @@ def read_corpus(path: str | Path) -> Corpus:
     }
     corpus = Corpus(cases, [])
     for split in SPLITS:
-        if split in tables:
+        if split in tables and split in splits:
             _read_table(*tables[split], split, corpus)
     return corpus
 

@@ -23,6 +23,7 @@ from abduce.eval.prepare_codiesp import NO_ALIGNMENT, OUTSIDE, build, build_with
 from abduce.retrievers.errors import InputError
 from hypothesis import given
 from hypothesis import strategies as st
+from openai_stub import Stub
 
 from .conftest import ANNOTATIONS, DATA, write_corpus
 
@@ -202,6 +203,25 @@ def test_the_model_method_needs_a_model_and_the_other_refuses_one(tmp_path: Path
         build_with(tmp_path, inventory, tmp_path / "out", "model", None, 1)
     with pytest.raises(InputError, match="is not used by --method alignment"):
         build_with(tmp_path, inventory, tmp_path / "out", "alignment", inventory, 1)
+
+
+def test_the_lm_table_reaches_a_server(
+    corpus_folder: Path, inventory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ABDUCE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(dspy, "cache", dspy.cache)  # put back what loading a model replaces
+    with Stub() as stub:
+        table = tmp_path / "lm.toml"
+        table.write_text(f'[lm]\nkind = "vllm"\nmodel = "m"\nbase_url = "{stub.url}"\n')
+        report = build_with(corpus_folder, inventory, tmp_path / "out", "model", table, 2)
+    assert report.method == "model"
+    assert sum(report.kept.values()) + sum(report.dropped.values()) == report.annotations == 5
+    assert set(report.dropped) <= {
+        OUTSIDE,
+        "same code on the same span",
+        DROPPED["empty"],
+        DROPPED["substring"],
+    }
 
 
 def test_sentences_align_across_a_split_and_an_omission() -> None:
