@@ -59,8 +59,19 @@ def groups_of(run: Run, field: str, most: int = 8) -> dict[str, npt.NDArray[np.b
     return {name: labels == name for name in names}
 
 
+def referenced(run: Run, field: str) -> list[str]:
+    """The measures of which a row's reference gives the paper's number by this field."""
+    return [
+        m
+        for m in run.measures
+        if any(k.startswith(f"{m} by {field}: ") for r in run.rows for k in r.reference)
+    ]
+
+
 def breakdown(run: Run, field: str, measure: str | None = None, intervals: bool = True) -> Table:
     """One measure of every row, by the values of a field (modality, datatype, subject ...).
+
+    A row's reference ``"Acc by modality: table"`` is the paper's number of that cell.
 
     Raises:
         InputError: no such field or measure.
@@ -77,7 +88,13 @@ def breakdown(run: Run, field: str, measure: str | None = None, intervals: bool 
         split = [np.where(mask, per_example, np.nan) for mask in masks.values()]
         found = run.bootstrap.intervals(split)
         cells = [
-            Cell(i.mean, low=i.low if intervals else None, high=i.high if intervals else None) for i in found
+            Cell(
+                i.mean,
+                low=i.low if intervals else None,
+                high=i.high if intervals else None,
+                reference=row.reference.get(f"{measure} by {field}: {value}"),
+            )
+            for value, i in zip(masks, found, strict=True)
         ]
         rows.append([row.name, *cells])
     columns = ["row", *(f"{name} (n={int(mask.sum()):,})" for name, mask in masks.items())]
@@ -165,3 +182,11 @@ def failure_table(run: Run) -> Table | None:
         return None
     rows: list[list[Value]] = [[row, n, kind, *first[row, kind]] for (row, kind), n in counts.most_common()]
     return Table(["row", "failed", "error", "for example", "reason"], rows, title="Failures")
+
+
+def label_length(label_tokens: int) -> str:
+    """The group of a gold label's length, in tokens of the label (paper: Table 13, Panel B)."""
+    for top, name in ((1, "1 token"), (2, "2 tokens"), (4, "3-4 tokens"), (8, "5-8 tokens")):
+        if label_tokens <= top:
+            return name
+    return "9 or more tokens"

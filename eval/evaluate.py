@@ -13,8 +13,7 @@ from rich.console import Console
 from ..retrievers.errors import InputError
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.tokenize import tok_set
-from .analyses import label_length
-from .breakdown import failure_table
+from .breakdown import failure_table, label_length
 from .codec import TaxonomyCodec
 from .data import DataFolder, domain_named, file_fingerprint
 from .experiment import load_experiment, resolved_toml
@@ -25,7 +24,7 @@ from .results import Run
 from .rows import Example
 from .runner import run
 from .session import make_parts, make_rows
-from .subset import subset
+from .subset import restricted, subset
 
 
 def run_experiment(
@@ -60,8 +59,9 @@ def run_experiment(
     domain = domain_named(experiment.domain)
     split = split or (next(iter(domain.splits)) if folder.bundled else experiment.split)
     bad: list[InputError] | None = [] if skip_bad else None
-    examples = folder.facts(domain, split, bad)[:limit]
-    said = f"{domain.name} {split}, {len(examples):,} facts, from {folder}"
+    examples = restricted(folder.facts(domain, split, bad), experiment.where)[:limit]
+    alone = "".join(f", {field} {value} alone" for field, value in experiment.where.items())
+    said = f"{domain.name} {split}{alone}, {len(examples):,} facts, from {folder}"
     console.print(f"Data: {said}", markup=False, highlight=False)
     for problem in bad or ():
         notes.print(f"skipped: {problem}", markup=False, highlight=False, soft_wrap=True)

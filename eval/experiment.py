@@ -19,7 +19,8 @@ _SPEC_KEYS = set(Spec.model_fields) - {"config", "retriever", "serializer", "opt
 
 class RowTable(BaseModel):
     """One ``[[row]]``: where it starts (``program``: a preset or a bare program; or ``base``: an earlier
-    row), and what it ``set``s. ``reference`` holds the paper's numbers by measure."""
+    row), and what it ``set``s. ``reference`` holds the paper's numbers by measure, by a column of an
+    analysis (``"gold in window"``), or by measure and group (``"Acc by modality: table"``)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,7 +40,8 @@ class RowTable(BaseModel):
 
 class ExperimentTable(BaseModel):
     """The whole file. ``defaults`` are set on every row that starts from a program (where the program has
-    the setting), before the row's own changes."""
+    the setting), before the row's own changes. ``where`` restricts the examples to those with these values
+    of their groups (``where = { modality = "table" }``)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,6 +49,7 @@ class ExperimentTable(BaseModel):
     title: str = ""
     domain: str = "finance"
     split: str = "test"
+    where: dict[str, str] = Field(default_factory=dict)
     baseline: str | None = None
     seeds: list[int] = Field(default_factory=lambda: [0], min_length=1)
     retriever: dict[str, Any] = Field(default_factory=lambda: {"kind": "bm25"})
@@ -78,6 +81,7 @@ class Experiment:
     lm: Mapping[str, Any]
     rows: Sequence[ResolvedRow]
     file: Path | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
 
     def only(self, names: Sequence[str]) -> Experiment:
         """The same experiment with some of its rows, in its order; rows that they replay come with them.
@@ -171,6 +175,7 @@ def parse_experiment(text: str, path: Path) -> Experiment:
         table.lm,
         list(rows.values()),
         path,
+        table.where,
     )
 
 
@@ -202,6 +207,8 @@ def resolved_toml(experiment: Experiment, data: str, examples: int) -> str:
         "seeds": list(experiment.seeds),
         "retriever": dict(experiment.retriever),
     }
+    if experiment.where:
+        table["where"] = dict(experiment.where)
     if experiment.baseline:
         table["baseline"] = experiment.baseline
     if experiment.lm:

@@ -19,6 +19,7 @@ from .lm.use import models_for
 from .rows import Example
 from .sampling import split_by_context, spread
 from .session import make_parts
+from .subset import restricted
 
 OPTIMIZERS = ("bootstrap", "mipro", "gepa")
 
@@ -71,7 +72,7 @@ def optimize_row(
         raise InputError(f"the row {row!r} calls no language model, or is an oracle: nothing to compile")
     folder = DataFolder.find(data)
     domain = domain_named(experiment.domain)
-    facts = folder.facts(domain, split)
+    facts = restricted(folder.facts(domain, split), experiment.where)
     examples = spread(facts, train)
     if len(examples) < 2:
         raise InputError(f"the split {split!r} has {len(examples)} facts; at least 2 are needed")

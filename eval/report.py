@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..retrievers.errors import InputError
 from .atomic import make_folder, write_text
-from .breakdown import against, breakdown, cost_table, failure_table, group_fields
+from .breakdown import against, breakdown, cost_table, failure_table, group_fields, headline, referenced
 from .results import Run
 from .rows import Codec
 from .runfolder import RunFolder
@@ -78,7 +78,8 @@ def report_tables(
         family: the codec's name, whose analyses are added.
         baseline: the row that others are compared with; by default the run's own, else none.
         by: fields to break down by; by default every field that splits the examples.
-        measure: the measure of the breakdowns.
+        measure: the measure of the breakdowns; by default the headline and those that have a
+            reference by group.
         intervals: show 95% intervals in the table of results.
 
     Raises:
@@ -88,7 +89,9 @@ def report_tables(
     tables = [run.table(baseline, intervals=intervals)]
     if baseline is not None and len(run.rows) > 1:
         tables.append(against(run, baseline))
-    tables += [breakdown(run, field, measure) for field in (group_fields(run) if by is None else by)]
+    for field in group_fields(run) if by is None else by:
+        shown = [measure] if measure else dict.fromkeys([headline(run), *referenced(run, field)])
+        tables += [breakdown(run, field, m) for m in shown]
     if any(row.costs for row in run.rows):
         tables.append(cost_table(run))
     for place in ANALYSES.get(family, ()):

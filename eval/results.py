@@ -205,7 +205,7 @@ class Run:
         marked: bool,
     ) -> list[str]:
         notes = []
-        if any(entry.get("reference") for entry in summary):
+        if any(set(entry.get("reference", ())) & set(self.measures) for entry in summary):
             notes.append("In parentheses: the paper's value.")
         if intervals:
             notes.append("In brackets: 95% intervals, resampling source contexts.")

@@ -347,6 +347,7 @@ _PHRASES = Spec(
     serializer={"identifier": (), "before": 300, "after": 150},
 )
 _PARALLEL = Spec(program="parallel")
+_SWEEPS: Mapping[str, tuple[float, ...]] = {"Kv": (5, 20), "J": (1, 3, 4), "beta": (0.0, 0.2, 0.4, 0.8, 1.0)}
 
 PRESETS: dict[str, Spec] = {
     # Methods (paper: Table 4)
@@ -382,6 +383,14 @@ PRESETS: dict[str, Spec] = {
     "- label coverage": _FHS.changed({"retriever.w_cov": 0.0}),
     "abstain as no support": _FHS.changed({"abstain": "no_support"}),
     "program-driven score": _FHS.changed({"verifier": "symbolic"}),
+    # Sweeps (Tables 11, 12, 14); FHS itself has Kv = 10, J = 2, beta = 0.6
+    **{f"{key} = {v:g}": _FHS.changed({key: v}) for key, values in _SWEEPS.items() for v in values},
+    # Interaction (Table 16)
+    **{
+        f"verifier {v}, selector {s}": _FHS.changed({"beta": beta, "selector": s == "on"})
+        for v, beta in (("on", 0.6), ("off", 0.0))
+        for s in ("on", "off")
+    },
     # abduce's own
     "FHS-rules": _RULES,
     "FHS, precedents shown": _FHS.changed({"generator": "lm-precedents"}),
@@ -397,7 +406,7 @@ PRESETS: dict[str, Spec] = {
     "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),
     "FHS graded verdicts": _FHS.changed({"verdicts": "graded"}),
 }
-"""Rows by name. "- ensemble" is the mean of keeping each hypothesis alone; sweeps set J, Kv or beta."""
+"""Rows by name. "- ensemble" is the mean of keeping each hypothesis alone."""
 
 
 def spec_named(name: str) -> Spec:

@@ -1,11 +1,12 @@
 """The analyses against traces whose numbers are worked out by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
 import pytest
 from abduce.eval import analyses as a
+from abduce.eval.breakdown import breakdown, label_length
 from abduce.eval.codec import TaxonomyCodec
 from abduce.eval.report import report_tables
 from abduce.eval.results import Run
@@ -33,7 +34,7 @@ def made(
     **more: Any,
 ) -> dspy.Prediction:
     """A prediction from searches (form, hypothesis, round, ids) and one window of verdicts a hypothesis."""
-    trace = Trace(settings={"K": 200, "kappa": 60.0}, **more)
+    trace = Trace(settings={"K": 200, "kappa": 60.0} | more.pop("settings", {}), **more)
     trace.retrieved([Query("q", f, h, r) for f, h, r, _ in searches], [Ranking.of(i) for *_, i in searches])
     trace.hypotheses = [Hypothesis(values=dict.fromkeys("FRE"[:n], "v")) for n in values]
     trace.pool = fuse(trace.rankings)
@@ -45,11 +46,28 @@ def made(
     return dspy.Prediction(ranking=ranking, trace=trace)
 
 
-def go(**rows: Sequence[dspy.Prediction]) -> Run:
-    """A run whose rows answer example i, gold "g", with their i-th prediction."""
-    n = max(map(len, rows.values()))
-    examples = [Example(f"e{i}", {"n": i}, "g", f"c{i}") for i in range(n)]
-    made_ = [Row(name.replace("_", " "), lambda s, p=found: lambda n: p[n]) for name, found in rows.items()]
+def go(
+    references: Mapping[str, Mapping[str, float]] | None = None, seeds: int = 1, **rows: Sequence[Any]
+) -> Run:
+    """A run whose rows answer example i, gold "g", under seed s with their (s * examples + i)-th prediction.
+
+    What is no prediction fails. Examples 0 and 1 are of one context, 2 and 3 of the next, and so on.
+    """
+    n = max(map(len, rows.values())) // seeds
+    examples = [
+        Example(f"e{i}", {"n": i}, "g", f"c{i // 2}", {"modality": ("table", "text")[i % 2]})
+        for i in range(n)
+    ]
+
+    made_ = [
+        Row(
+            (called := name.replace("_", " ")),
+            lambda s, found=found: lambda n: found[s * len(examples) + n],
+            seeds=range(seeds),
+            reference=(references or {}).get(called, {}),
+        )
+        for name, found in rows.items()
+    ]
     return run(made_, examples, codec=TaxonomyCodec(), keep=True)
 
 
@@ -74,8 +92,24 @@ TWO = made([("label", 0, 0, "ab"), ("definition", 0, 0, "bga")], [None], [1], fi
 TWO.trace.count("dropped_replies", 3)
 
 
-def tables(**rows: Sequence[Any]) -> dict[str, Any]:
-    return {t.title: t for t in a.fhs_tables(go(**rows))}
+def tables(
+    references: Mapping[str, Mapping[str, float]] | None = None, seeds: int = 1, **rows: Sequence[Any]
+) -> dict[str, Any]:
+    return {t.title: t for t in a.fhs_tables(go(references, seeds, **rows))}
+
+
+def cells(table: Any, row: str) -> dict[str, Any]:
+    [found] = [r for r in table.rows if r[0] == row]
+    return dict(zip(table.columns, found, strict=True))
+
+
+def chosen(ids: Sequence[str], *first: str) -> dspy.Prediction:
+    """A prediction whose selector put these concepts on top."""
+    one = made([("direct", None, 0, ids)])
+    one.trace.selected = list(first)
+    one.retrieved = one.ranking
+    one.ranking = Ranking.of([*first, *(i for i in ids if i not in first)])
+    return one
 
 
 def test_coverage_and_consolidation_loss() -> None:
@@ -120,20 +154,99 @@ def test_values_outside_the_vocabularies() -> None:
 
 def test_what_was_counted() -> None:
     table = tables(fhs=[ONE, TWO])["Counted"]
-    assert (table.columns, table.rows) == (["row", "dropped replies"], [["fhs", 3]])
+    assert (table.columns, table.rows) == (["row", "n", "dropped replies"], [["fhs", 2, 3]])
 
 
-def test_rounds_and_churn() -> None:
-    early = [f"x{i}" for i in range(60)]
-    late = [*(f"y{i}" for i in range(19)), "g", *(f"z{i}" for i in range(20))]
-    twice = made([("label", 0, 0, early), ("label", 1, 1, late)], [{"x0": "sss"}], values=[1, 1])
-    table = tables(seq=[twice])["Rounds of the sequential control"]
-    first, second, churn = ({**dict(zip(table.columns, r, strict=True))} for r in table.rows)
-    recall = "R@50 before the verifier"
-    assert (first["round"], first[recall].value, second["round"], second[recall].value) == (1, 0, 2, 1)
-    replaced = 1 - len(set(early[:50]) & set(fuse(twice.trace.rankings).ids[:50])) / 50
-    assert churn["churn of the first top 50"].value == pytest.approx(replaced)
+SEQ = {"rounds": 3, "Kv": 10}
+EARLY = [f"x{i}" for i in range(60)]
+LATE = [*(f"y{i}" for i in range(19)), "g", *(f"z{i}" for i in range(20))]
+
+
+def test_rounds_are_over_all_facts_and_stopped_ones_keep_their_pool() -> None:
+    revised = made(
+        [("label", 0, 0, EARLY), ("label", 1, 1, LATE)], [{"x0": "sss"}], values=[1, 1], settings=SEQ
+    )
+    stopped = made([("label", 0, 0, "agb")], [{"a": "sss"}], values=[1], settings=SEQ)
+    whole = made([("label", 0, r, "ab") for r in range(4)], [{"a": "nnn"}], values=[1], settings=SEQ)
+    table = tables(
+        {"seq": {"R@50 full episode": 0.544}}, seq=[revised, stopped, whole, "broken"], fhs=[ONE] * 4
+    )["Rounds of the sequential control"]
+    assert [r[0] for r in table.rows] == ["seq"]
+    got = cells(table, "seq")
+    assert got["n"] == 4
+    recalls = [got[f"R@50 round {i}"].value for i in (1, 2, 3)] + [got["R@50 full episode"].value]
+    assert recalls == [0.25, 0.5, 0.5, 0.5]
+    assert got["R@50 full episode"].reference == 0.544
+    # By context: the first has differences 1 and 0, the second 0 and (failed) 0.
+    assert (got["difference"].value, got["difference"].low, got["difference"].high) == (0.25, 0, 0.5)
+    replaced = 1 - len(set(EARLY[:50]) & set(fuse(revised.trace.rankings).ids[:50])) / 50
     assert replaced > 0.3
+    assert got["churn"].value == pytest.approx(replaced / 3)
+    assert got["rounds used"].value == pytest.approx((2 + 1 + 4) / 3)
+    assert got["full budget"].value == got["round one only"].value == pytest.approx(1 / 3)
+
+
+def test_a_refinement_has_rounds_but_is_no_sequential_control() -> None:
+    refined = made([("critique", 0, 0, "ga")], settings={"rounds": 4})
+    assert "Rounds of the sequential control" not in tables(refine=[refined])
+
+
+def test_the_end_of_every_row_where_one_has_a_selector() -> None:
+    off, fell = chosen("agb"), chosen("agb")
+    off.trace.selected = fell.trace.selected = None
+    fell.trace.count("selector_failed")
+    found = tables(
+        {"on": {"Acc": 0.255}, "off": {"R@1": 0.185, "MRR": 0.257}},
+        on=[chosen("abg", "g"), fell, "broken"],
+        off=[off, off, off],
+    )["Where the rows end"]
+    on, plain = cells(found, "on"), cells(found, "off")
+    assert (on["selector"], plain["selector"]) == ("on", "off")
+    assert on["MRR (end)"].value == pytest.approx((1 + 1 / 2 + 0) / 3)
+    assert on["top-1 (end)"].value == pytest.approx(1 / 3)
+    assert (plain["MRR (end)"].value, plain["top-1 (end)"].value) == (0.5, 0)
+    assert (on["MRR (end)"].reference, on["top-1 (end)"].reference) == (None, 0.255)
+    assert (plain["MRR (end)"].reference, plain["top-1 (end)"].reference) == (0.257, 0.185)
+    assert "Where the rows end" not in tables(off=[off])
+
+
+def test_several_seeds_are_means_not_sums() -> None:
+    miss = made([("label", 0, 0, "ab")], [{"a": "sss"}], [1], final="ab")
+    miss.trace.count("dropped_replies", 1)
+    found = tables(seeds=2, fhs=[ONE, TWO, ONE, miss])
+    covered = cells(found["Search coverage"], "fhs")
+    assert covered["n"] == 2
+    assert covered["Pr(gold in U)"].value == 0.75
+    assert covered["Pr(gold in U)"].sd == pytest.approx(0.5 / 2**0.5)
+    moved = cells(found["What the verifier moves"], "fhs")
+    assert (moved["n"], moved["verified facts"].value, moved["moved to rank 1"].value) == (2, 2, 1)
+    counted = cells(found["Counted"], "fhs")
+    assert (counted["n"], counted["dropped replies"].value) == (2, 2)
+    assert counted["dropped replies"].sd == pytest.approx(2**0.5)
+
+
+def test_a_failed_fact_covers_nothing() -> None:
+    got = line(tables(fhs=[TWO, "broken"])["Search coverage"], "fhs")
+    assert (got["n"], got["Pr(gold in U)"], got["mean |U|"]) == (2, 0.5, 3)
+
+
+def test_the_papers_numbers_of_analyses_stand_beside_them_alone() -> None:
+    one = go({"fhs": {"gold in window": 0.357, "dimensions resolved": 5.12}}, fhs=[ONE, TWO])
+    found = {t.title: t for t in a.fhs_tables(one)}
+    assert cells(found["Verifier behaviour"], "fhs")["gold in window"].reference == 0.357
+    assert cells(found["Hypotheses"], "fhs")["dimensions resolved"].reference == 5.12
+    assert all(getattr(c, "reference", None) is None for r in one.table().rows for c in r)
+    assert not any("paper" in note for note in one.table().notes)
+
+
+def test_the_papers_numbers_by_group() -> None:
+    hit, miss = chosen("ag", "g"), chosen("ag", "a")
+    one = go({"direct": {"Acc by modality: table": 0.117}}, direct=[hit, miss])
+    [found] = breakdown(one, "modality", "Acc").rows
+    assert [(c.value, c.reference) for c in found[1:]] == [(1, 0.117), (0, None)]  # type: ignore[union-attr]
+    titles = [t.title for t in report_tables(one, "taxonomy")]
+    assert {"MRR by modality", "Acc by modality"} <= set(titles)
+    assert "Acc by modality" not in [t.title for t in report_tables(go(direct=[hit, miss]), "taxonomy")]
 
 
 def test_headroom() -> None:
@@ -145,15 +258,20 @@ def test_headroom() -> None:
     assert "Headroom to the oracle" not in tables(fhs=[TWO])
 
 
+def scored(ids: str, scores: Sequence[float]) -> dspy.Prediction:
+    one = made([("direct", None, 0, ids)])
+    one.ranking = Ranking.of(ids, scores)
+    return one
+
+
 def test_readiness_is_a_difference_of_scores() -> None:
-    raw = made([("direct", None, 0, "abg")])
-    raw.ranking = Ranking.of("abg", [3.0, 2.0, 0.5])
-    miss = made([("direct", None, 0, "ab")])
-    probe = made([("gold", None, 0, "g")])
-    probe.ranking = Ranking.of("g", [2.5])
-    found = tables(direct=[raw, miss], probe=[probe, probe])["Retrieval readiness gap (Eq. 1)"]
-    got = line(found, "probe")
-    assert (got["n"], got["gold not retrieved raw"], got["mean gap"], got["share > 0"]) == (1, 1, 2, 1)
+    raw, miss = scored("abg", [3.0, 2.0, 0.5]), scored("ab", [3.0, 1.5])
+    probe = scored("g", [2.5])
+    rows = {"direct": [raw, miss, miss, "broken"], "probe": [probe, probe, scored("a", [1.0]), probe]}
+    got = line(tables(**rows)["Retrieval readiness gap (Eq. 1)"], "probe")
+    assert (got["n (gold retrieved)"], got["mean gap"], got["share > 0"]) == (1, 2, 1)
+    # The second fact's gold scores at most 1.5 raw, so its gap is at least 1; the third's probe has no gold.
+    assert (got["n (all)"], got["mean gap, lower bound"], got["share > 0, lower bound"]) == (2, 1.5, 1)
 
 
 def test_ranks_by_case() -> None:
@@ -183,5 +301,5 @@ def test_auroc_is_the_share_of_ordered_pairs(data: list[tuple[int, bool]]) -> No
     ("tokens", "group"), [(1, "1 token"), (2, "2 tokens"), (3, "3-4 tokens"), (8, "5-8 tokens")]
 )
 def test_label_length_groups(tokens: int, group: str) -> None:
-    assert a.label_length(tokens) == group
-    assert a.label_length(tokens + 90) == "9 or more tokens"
+    assert label_length(tokens) == group
+    assert label_length(tokens + 90) == "9 or more tokens"

@@ -1,11 +1,13 @@
 """The bundled experiments: they parse, every row runs, replays cost no call, resolved files run again."""
 
 import pytest
+from abduce.eval.analyses import COLUMNS
 from abduce.eval.domains import FINANCE
 from abduce.eval.experiment import bundled_experiments, load_experiment, parse_experiment, resolved_toml
 from abduce.eval.rows import Example
 from abduce.eval.runner import run
 from abduce.eval.session import make_parts, make_rows
+from abduce.eval.subset import restricted
 from abduce.retrievers.errors import InputError
 
 OURS = [
@@ -25,6 +27,18 @@ def test_a_resolved_experiment_is_the_same_experiment(name, tmp_path):
     ]
     assert again.seeds == experiment.seeds
     assert again.baseline == experiment.baseline
+    assert again.where == experiment.where
+    assert [r.reference for r in again.rows] == [r.reference for r in experiment.rows]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_reference_names_something_that_is_shown(name):
+    shown = {"R@1", "R@10", "R@50", "R@200", "MRR", "Acc"} | COLUMNS
+    for row in load_experiment(name).rows:
+        for key in row.reference:
+            measure, by, group = key.partition(" by ")
+            assert measure in shown, key
+            assert not by or group.split(": ")[0] == "modality", key
 
 
 def verdicts(asked):
@@ -91,6 +105,7 @@ def test_every_row_runs_over_bundled_facts(name, lm, using, dev_facts, us_gaap):
         ("[[row]]\nname='a'\nprogram='FHS'\n[[row]]\nname='a'\nprogram='FHS'\n", "twice"),
         ("colour='red'\n[[row]]\nname='a'\nprogram='FHS'\n", "no setting 'colour'"),
         ("baseline='x'\n[[row]]\nname='a'\nprogram='FHS'\n", "is no row"),
+        ("where={modality=['table']}\n[[row]]\nname='a'\nprogram='FHS'\n", "where.modality"),
         ("[[row]\n", "not TOML"),
         ("name='x'\n", "row"),
     ],
@@ -100,6 +115,48 @@ def test_a_bad_experiment_is_refused_in_one_line(text, says, tmp_path):
         parse_experiment(text, tmp_path / "bad.toml")
     assert "bad.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["finance-design", "finance-coverage"])
+def test_a_table_on_table_facts_says_so(name):
+    experiment = load_experiment(name)
+    assert experiment.where == {"modality": "table"}
+    assert experiment.only([experiment.rows[0].name]).where == experiment.where
+
+
+def test_where_keeps_the_examples_of_a_group(dev_facts):
+    kept = restricted(dev_facts, {"modality": "text"})
+    assert kept == [e for e in dev_facts if e.inputs["fact"].modality == "text"]
+    assert 0 < len(kept) < len(dev_facts)
+    assert restricted(dev_facts, {}) == dev_facts
+    both = restricted(dev_facts, {"modality": "text", "datatype": kept[0].groups["datatype"]})
+    assert both
+    assert {e.id for e in both} <= {e.id for e in kept}
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ({"colour": "red"}, "no such group; there are: modality, datatype"),
+        ({"modality": "chart"}, "'chart'; there are: table, text"),
+    ],
+)
+def test_where_of_an_unknown_group_or_value_is_refused(where, says, dev_facts):
+    with pytest.raises(InputError, match=says) as caught:
+        restricted(dev_facts, where)
+    assert "where." in str(caught.value)
+
+
+def test_a_restricted_run_states_its_facts(tmp_path, cli):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'split = "dev"\nwhere = { modality = "text" }\n[[row]]\nname = "locus"\nprogram = "locus"\n'
+    )
+    done = cli("eval", str(path), "--limit", "5", "--out", str(tmp_path / "run"))
+    assert done.code == 0
+    assert "finance dev, modality text alone, 5 facts" in " ".join(done.out.split())
+    again = (tmp_path / "run" / "resolved.toml").read_text()
+    assert parse_experiment(again, path).where == {"modality": "text"}
 
 
 def test_a_replay_of_a_later_row_is_refused(tmp_path, us_gaap):

@@ -25,6 +25,18 @@ NAMED = {
     "FHS-Seq": {"program": "fhs-seq", "config.rounds": 3},
     "FHS + locus": {"config.companions": {"locus": 1.0}},
     "FHS graded verdicts": {"verdicts": "graded"},
+    "Kv = 5": {"config.Kv": 5},
+    "Kv = 20": {"config.Kv": 20},
+    **{f"J = {n}": {"config.J": n} for n in (1, 3, 4)},
+    "beta = 0": {"config.beta": 0.0},
+    "beta = 0.2": {"config.beta": 0.2},
+    "beta = 0.4": {"config.beta": 0.4},
+    "beta = 0.8": {"config.beta": 0.8},
+    "beta = 1": {"config.beta": 1.0},
+    "verifier on, selector on": {"selector": True},
+    "verifier on, selector off": {},
+    "verifier off, selector on": {"config.beta": 0.0, "selector": True},
+    "verifier off, selector off": {"config.beta": 0.0},
     "FHS-rules": {"generator": "rules", "verifier": "symbolic", "config.J": 1},
 }
 
@@ -83,7 +95,8 @@ def test_every_FHS_like_preset_is_named_above():
 @pytest.mark.parametrize("name", ALONE)
 def test_every_preset_builds_and_says_what_it_needs(name, tiny, schema, table_retriever):
     program = build(spec_named(name), Parts(lambda _: table_retriever(tiny), tiny, schema))
-    assert type(program) is PROGRAMS[spec_named(name).program].cls
+    method = program.program if spec_named(name).selector else program
+    assert type(method) is PROGRAMS[spec_named(name).program].cls
     assert program.needs_gold == (name.startswith("probe") or name.startswith("oracle"))
 
 
