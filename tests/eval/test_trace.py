@@ -84,8 +84,9 @@ def test_the_ranking_is_recomputed_to_the_last_digit(name, modality, run, table_
     prediction = run(name, table_fact if modality == "table" else text_fact)
     record = json.loads(json.dumps(to_json(prediction.trace)))
     found = recompute(from_json(record))
-    assert list(found.ids) == list(prediction.ranking.ids)
-    assert found.scores.tolist() == prediction.ranking.scores.tolist()
+    own = prediction.get("retrieved", prediction.ranking)
+    assert list(found.ids) == list(own.ids)
+    assert found.scores.tolist() == own.scores.tolist()
 
 
 def test_under_another_beta_it_is_what_that_beta_would_have_ranked(run, table_fact):
