@@ -261,5 +261,5 @@ def test_a_row_may_swap_the_retriever_for_a_dense_or_hybrid_one(tmp_path, tiny, 
 
 
 def test_one_row_brings_the_row_that_it_replays():
-    experiment = load_experiment("finance-beta").only(["beta 0.2"])
-    assert [r.name for r in experiment.rows] == ["FHS (beta 0.6)", "beta 0.2"]
+    experiment = load_experiment("finance-beta").only(["beta = 0.2"])
+    assert [r.name for r in experiment.rows] == ["FHS (beta = 0.6)", "beta = 0.2"]
