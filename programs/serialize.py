@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -56,7 +55,6 @@ class Serializer:
         markup: ``visible``: the visible text of the source context (the authors' release); ``html``:
             its markup with white space normalised (the paper's wording).
         preceding: show the text just above a table too (rows of our own only).
-        names: how the evidence's parts are called in the prompt.
     """
 
     identifier: tuple[Literal["value", "datatype"], ...] = ("value", "datatype")
@@ -64,7 +62,6 @@ class Serializer:
     after: int = 100
     markup: Literal["visible", "html"] = "visible"
     preceding: bool = False
-    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Serializer:
         return self

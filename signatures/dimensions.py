@@ -160,13 +160,15 @@ class DimensionSchema(_Part):
     """The dimensions of one domain in canonical order.
 
     The paper's category profile is the tuple of a candidate's category sets on the vocabulary-matched
-    dimensions. ``evidence`` and ``concept`` are the words that prompts use for a fact and a concept.
+    dimensions. ``evidence`` and ``concept`` are the words that prompts use for a fact and a concept; ``fields``
+    describes the evidence's parts (``value``, ``source_context``, ...) in the domain's own words.
     """
 
     name: str
     dimensions: tuple[Dimension, ...] = Field(min_length=1)
     evidence: str = "a located value in a document"
     concept: str = "concept"
+    fields: Mapping[str, str] = Field(default_factory=dict)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -111,10 +111,11 @@ def build(
         raise ValueError(f"prompt set {prompts}: [{name}] was written for another signature")
     instructions = prompt.instructions.strip()
     if schema is not None:
-        words = {"{evidence}": schema.evidence, "{concept}": schema.concept, "{dimensions}": describe(schema)}
-        for mark, text in words.items():
+        marks = {"{evidence}": schema.evidence, "{concept}": schema.concept, "{dimensions}": describe(schema)}
+        for mark, text in marks.items():
             instructions = instructions.replace(mark, text)
-    fields: dict[str, Any] = {f: (str, dspy.InputField(desc=prompt.fields.get(f, inputs[f]))) for f in order}
+    words = {**inputs, **({} if schema is None else schema.fields), **prompt.fields}
+    fields: dict[str, Any] = {f: (str, dspy.InputField(desc=words[f])) for f in order}
     fields["answer"] = (output, dspy.OutputField(desc="the answer as JSON"))
     title = "".join(part.capitalize() for part in name.split("_"))
     signature: type[dspy.Signature] = dspy.make_signature(fields, instructions, title)
