@@ -160,8 +160,8 @@ class DimensionSchema(_Part):
     """The dimensions of one domain in canonical order.
 
     The paper's category profile is the tuple of a candidate's category sets on the vocabulary-matched
-    dimensions. ``evidence`` and ``concept`` are the words that prompts use for a fact and a concept; ``fields``
-    describes the evidence's parts (``value``, ``source_context``, ...) in the domain's own words.
+    dimensions. ``evidence`` and ``concept`` are the words that prompts use for a fact and a concept;
+    ``fields`` describes the evidence's parts (``value``, ``source_context``, ...) in the domain's own words.
     """
 
     name: str
