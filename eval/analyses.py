@@ -274,14 +274,15 @@ def readiness_table(run: Run) -> Table:
 
     The similarity is the retriever's score s(q, c) of the gold concept. Where the raw query does not return
     gold, gold scores no higher than the last concept that it did return, so the gap is at least the
-    difference to that one: a lower bound, which makes a mean over all facts.
+    difference to that one: a lower bound, which makes a mean over all facts. Scores of another retriever are
+    not on one scale with the direct row's: such probes have no line.
     """
     names = [row.name for row in run.rows]
     body: list[list[Value]] = []
     if "direct" in names:
         raw = _gold_scores(run, "direct")
         for name in names:
-            if not name.startswith("probe"):
+            if not name.startswith("probe") or _retriever(run, name) != _retriever(run, "direct"):
                 continue
             probe = {i: score for i, (score, exact) in _gold_scores(run, name).items() if exact}
             exact = [probe[i] - raw[i][0] for i in probe if i in raw and raw[i][1]]
@@ -294,6 +295,10 @@ def readiness_table(run: Run) -> Table:
         "A fact whose gold the probe itself misses has no gap."
     ]
     return Table(columns, body, "Retrieval readiness gap (Eq. 1)", notes)
+
+
+def _retriever(run: Run, row: str) -> Any:
+    return run[row].settings.get("retriever")
 
 
 def _gaps(gaps: Sequence[float]) -> tuple[int, Cell | None, Cell | None]:

@@ -274,6 +274,24 @@ def test_readiness_is_a_difference_of_scores() -> None:
     assert (got["n (all)"], got["mean gap, lower bound"], got["share > 0, lower bound"]) == (2, 1.5, 1)
 
 
+def test_readiness_compares_scores_of_one_retriever_alone() -> None:
+    found = {
+        "direct": scored("ag", [2.0, 1.0]),
+        "probe": scored("g", [3.0]),
+        "probe: bare": scored("g", [9.0]),
+    }
+    rows = [
+        Row(
+            name,
+            lambda s, one=one: lambda n: one,
+            settings={"retriever": {"w_cov": float("bare" not in name)}},
+        )
+        for name, one in found.items()
+    ]
+    one = run(rows, [Example("e", {"n": 0}, "g")], codec=TaxonomyCodec(), keep=True)
+    assert [r[:2] for r in a.readiness_table(one).rows] == [["probe", 1]]
+
+
 def test_ranks_by_case() -> None:
     selected = made([("direct", None, 0, "ag")])
     selected.trace.selected = ["g"]
