@@ -72,8 +72,11 @@ def ask_question(
         served = None
         if table is not None:
             from .lm import load
+            from .lm.profiles import RAG_STAGES
 
             served = stack.enter_context(load(table))
+            stages = (*(RAG_STAGES if spec.needs_model else ()), *(("judge",) if gold_of else ()))
+            served.refuse_if_away(stages, program)
         result = _run(question, gold_of, spec, passages, settings, served)
     found = as_dict(question, result, passages, program, gold_of)
     console = console or Console()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from .breakdown import failure_table, label_length
 from .codec import TaxonomyCodec
 from .data import DataFolder, domain_named, file_fingerprint
 from .experiment import load_experiment, resolved_toml
+from .lm.profiles import FACT_STAGES
 from .lm.use import meter_line, models_for
 from .precedents import domain_precedents
 from .progress import progress_bars
@@ -80,11 +82,14 @@ def run_experiment(
     printed = file_fingerprint(folder.file(domain.name, domain.inventory))
     needing = next((f"the row {row.name!r}" for row in experiment.rows if row.spec.needs_model), None)
     table = experiment.lm if lm is None else lm
-    with models_for(table, needing, cache=cache) as models, progress_bars(notes) as on_progress:
+    with models_for(table, needing, cache=cache, probe=()) as models, progress_bars(notes) as on_progress:
+        identity, ready = None, None
         if models is not None:
+            identity = models.identity()
+            ready = partial(models.refuse_if_away, FACT_STAGES, str(needing))
             experiment = replace(experiment, lm=models.resolved())
         result = run(
-            make_rows(experiment, parts, printed, None if models is None else models.identity(), out),
+            make_rows(experiment, parts, printed, identity, out, ready),
             examples,
             codec=TaxonomyCodec(),
             out=out,

@@ -65,6 +65,7 @@ def run_qa(
         InputError: whatever is wrong with the experiment, the data, the models or the run folder.
     """
     from .lm import load
+    from .lm.profiles import RAG_STAGES
 
     console = console or Console()
     notes = Console(stderr=True)
@@ -103,14 +104,22 @@ def run_qa(
             if calling
             else {}
         )
+        asked: list[tuple[Any, Sequence[str], str]]
+        asked = [(m, RAG_STAGES, f"the model {n!r}" if n else "a row") for n, m in models.items()]
         judges = []
         for table in usable_judges(experiment, note):
             served = stack.enter_context(load(table.lm, cache=cache))
+            asked.append((served, ("judge",), f"the judge {table.name}"))
             from ..programs.judge import ContextJudge
 
             judges.append(Judge(table.name, ContextJudge(corpus, served.for_stage("judge")), served.context))
         parts = make_rag_parts(corpus, experiment.retriever, experiment.reranker)
-        made = make_qa_rows(experiment, parts, models, judges, printed)
+
+        def ready() -> None:
+            for served, stages, who in asked:
+                served.refuse_if_away(stages, who)
+
+        made = make_qa_rows(experiment, parts, models, judges, printed, ready)
         with progress_bars(notes) as on_progress:
             result = run(
                 made,

@@ -134,6 +134,7 @@ def make_qa_rows(
     models: Mapping[str, Any],
     judges: Sequence[Judge],
     corpus_print: str,
+    ready: Callable[[], None] | None = None,
 ) -> list[Row]:
     """The runner's rows: methods within models, ``METHOD [MODEL]`` where there are several models.
 
@@ -145,6 +146,7 @@ def make_qa_rows(
         models: the ``Models`` of each of the experiment's models, by name.
         judges: of the contexts.
         corpus_print: fingerprint of the corpus.
+        ready: see :class:`Row`; of rows that call a model or are judged.
 
     Raises:
         InputError: a row calls a model and there is none.
@@ -189,6 +191,7 @@ def make_qa_rows(
                     ),
                     seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
                     takes_gold=True,
+                    ready=ready if spec.needs_model or judges else None,
                     reference=row.reference,
                 )
             )

@@ -29,6 +29,8 @@ class Row:
         code: the version of the program's source, see :func:`abduce.eval.codeversion.code_version`.
         seeds: the row is run once for each.
         takes_gold: the program is an oracle and is also given ``gold=``.
+        ready: called once before the run's first example, where something is left to do; it raises an
+            ``InputError`` where the row could not run (its model server was never started).
         reference: the paper's numbers by measure, printed beside the measured ones.
 
     ``settings``, ``prompts``, ``model`` and ``code`` make the resume key: results are reused only under
@@ -43,6 +45,7 @@ class Row:
     code: str = ""
     seeds: Sequence[int] = (0,)
     takes_gold: bool = False
+    ready: Callable[[], None] | None = None
     reference: Mapping[str, float] = field(default_factory=dict)
 
     def identity(self, data: str) -> dict[str, Any]:

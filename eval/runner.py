@@ -1,7 +1,8 @@
 """Run rows over examples: concurrently, resumably, and with every failure on record.
 
 The unit of work is (row, seed, example). Programs run in worker threads; this module's thread alone
-writes. One example's exception is a result like any other: status ``failed``, every measure 0.
+writes. One example's exception is a result like any other: status ``failed``, every measure 0. Only what
+holds for every example (no model) ends the run.
 """
 
 from __future__ import annotations
@@ -219,6 +220,9 @@ class _Session:
                     yield _Task(work, seed, example, self.versions[example.id], program)
 
     def run(self, concurrency: int) -> None:
+        for ready in dict.fromkeys(w.row.ready for w, n in zip(self.works, self.left, strict=True) if n):
+            if ready is not None:
+                ready()
         self._report(self.works[0], self.works[0].row.seeds[0])
         if concurrency == 1:
             for task in self._tasks():
@@ -273,7 +277,9 @@ class _Session:
             record |= {"status": "ok", "metrics": metrics, "seconds": round(seconds, 6)}
             line = dumps(record | body) if self.folder is not None or self.keep else b""
             return _Done(task, Outcome(metrics, body.get("cost", {}), seconds, None), line)
-        except Exception as e:  # noqa: BLE001  (one example's failure must never end the run)
+        except Exception as e:  # (one example's failure must never end the run)
+            if isinstance(e, InputError) and e.of_every_example:
+                raise
             seconds = time.perf_counter() - started
             reason = describe(e)
             record |= {"status": "failed", "metrics": {}, "seconds": round(seconds, 6), "error": reason}

@@ -135,7 +135,12 @@ def _check(spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
 
 
 def make_rows(
-    experiment: Experiment, parts: Parts, taxonomy_print: str, model: Any = None, out: Path | None = None
+    experiment: Experiment,
+    parts: Parts,
+    taxonomy_print: str,
+    model: Any = None,
+    out: Path | None = None,
+    ready: Callable[[], None] | None = None,
 ) -> Sequence[Row]:
     """The runner's rows of an experiment.
 
@@ -145,6 +150,7 @@ def make_rows(
         taxonomy_print: fingerprint of the inventory.
         model: identity of the language model, part of the resume key of rows that call one.
         out: the run folder, from which rows that replay others read what earlier sessions did.
+        ready: see :class:`Row`; of rows that call a model.
     """
     from ..signatures.prompting import load_prompts
     from .codeversion import Sources
@@ -201,6 +207,7 @@ def make_rows(
             code=sources.version(PROGRAMS[spec.program].cls, Replay, registry),
             seeds=seeds,
             takes_gold=spec.needs_gold and not spec.replay,
+            ready=ready if spec.needs_model else None,
             reference=row.reference,
         )
     return list(rows.values())

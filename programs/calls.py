@@ -68,6 +68,8 @@ def fan_out(thunks: Sequence[Callable[[], T]]) -> list[T]:
 class NoModel(InputError):
     """A program (``who``) needs a language model and the caller has none."""
 
+    of_every_example = True
+
     def __init__(self, who: str) -> None:
         super().__init__(
             f"{who} needs a language model and none is set: give the experiment an [lm] table (kind "
@@ -80,13 +82,13 @@ def model_for(predictor: dspy.Predict, stage: str) -> Any:
     """The model that a stage is asked of.
 
     The predictor's own (``predictor.set_lm``), else the caller's for the stage (``stage_lms`` of the DSPy
-    context, a mapping), else the caller's ``lm``.
+    context, a mapping; None there: the stage has none), else the caller's ``lm``.
 
     Raises:
         NoModel: there is none.
     """
-    lm = getattr(predictor, "lm", None) or (dspy.settings.get("stage_lms") or {}).get(stage)
-    lm = lm or dspy.settings.lm
+    own = getattr(predictor, "lm", None)
+    lm = own or (dspy.settings.get("stage_lms") or {}).get(stage, dspy.settings.lm)
     if lm is None:
         raise NoModel(f"the {stage}")
     return lm

@@ -8,8 +8,11 @@ from pathlib import Path
 class InputError(ValueError):
     """Bad input. Its text is one line that names the file, line and field where they are known.
 
-    The command line prints it and leaves with exit code 2.
+    The command line prints it and leaves with exit code 2. ``of_every_example``: it is no fault of the one
+    fact or question on which it came up, and ends a run.
     """
+
+    of_every_example = False
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import os
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,6 +31,13 @@ class Finding:
     needed: bool = False
 
 
+def opener(profile: Profile) -> Callable[..., Any]:
+    """``urlopen`` with the proxies of the environment, or without any, as the profile says."""
+    from_environment = profile.kind == "openai" if profile.trust_env is None else profile.trust_env
+    proxies = [] if from_environment else [urllib.request.ProxyHandler({})]
+    return urllib.request.build_opener(*proxies).open
+
+
 class Endpoint:
     """Plain requests to one address of a profile, without retries."""
 
@@ -39,9 +46,7 @@ class Endpoint:
         key = os.environ.get(profile.key_variable) if profile.key_variable else None
         self._headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key or 'EMPTY'}"}
         self._secrets = (key,) if key else ()
-        from_environment = profile.kind == "openai" if profile.trust_env is None else profile.trust_env
-        proxies = [] if from_environment else [urllib.request.ProxyHandler({})]
-        self._open = urllib.request.build_opener(*proxies).open
+        self._open = opener(profile)
 
     def get(self, path: str) -> Any:
         return self._send(urllib.request.Request(self.url + path, headers=self._headers))

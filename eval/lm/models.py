@@ -19,6 +19,7 @@ from .engine import Served
 from .faults import Patience
 from .meter import Meter
 from .profiles import Decoding, Profile, Profiles, Stage
+from .reach import refuse_if_away
 
 
 class ServedLM(dspy.LM):
@@ -50,12 +51,17 @@ class Models:
     """The models of one ``[lm]`` table. ``default`` is None where the profile is ``none``.
 
     Programs find their models in the caller's DSPy context: ``stage_lms`` maps a stage to its
-    ``dspy.LM``, ``lm`` is the one for every other stage, ``adapter`` turns signatures into messages,
-    ``meter`` counts. A predictor's own ``lm`` (``predictor.set_lm``) wins over all of them.
+    ``dspy.LM`` (None: the stage's kind is ``none``), ``lm`` is the one for every other stage,
+    ``adapter`` turns signatures into messages, ``meter`` counts. A predictor's own ``lm``
+    (``predictor.set_lm``) wins over all of them.
     """
 
     def __init__(
-        self, profiles: Profiles, default: ServedLM | None, stages: Mapping[str, ServedLM], closing: ExitStack
+        self,
+        profiles: Profiles,
+        default: ServedLM | None,
+        stages: Mapping[str, ServedLM | None],
+        closing: ExitStack,
     ) -> None:
         self.profiles = profiles
         self.default = default
@@ -81,8 +87,8 @@ class Models:
                 return _lm(stage, *engines[key], cache=cache)
 
             default = model(profiles.default)
-            stages = {name: lm for name, stage in profiles.stages.items() if (lm := model(stage)) is not None}
-            if cache and (default is not None or stages):
+            stages = {name: model(stage) for name, stage in profiles.stages.items()}
+            if cache and any(lm is not None for lm in (default, *stages.values())):
                 use_cache(cache_dir)
             return cls(profiles, default, stages, stack.pop_all())
 
@@ -93,6 +99,16 @@ class Models:
             lm=self.default, stage_lms=self.stages, adapter=self.adapter, meter=meter or self.meter
         ):
             yield self
+
+    def refuse_if_away(self, stages: Iterable[str], needed_by: str) -> None:
+        """Try the servers of these stages once, before a run starts.
+
+        Raises:
+            InputError: nobody listens at any address of one of them.
+        """
+        asked = {p.urls: p for p in (self.profiles.of(stage).profile for stage in stages)}
+        for profile in asked.values():
+            refuse_if_away(profile, needed_by)
 
     def for_stage(self, stage: str) -> ServedLM | None:
         return self.stages.get(stage, self.default)

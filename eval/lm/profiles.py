@@ -33,6 +33,8 @@ STAGES = (
     "formulate", "rewrite", "propose", "hyde", "answer", "tentative_answer", "document_judge", "judge",
 )  # fmt: skip
 """What ``[lm.STAGE]`` may name: the stages that programs ask, of FHS and its baselines, then of RAG."""
+FACT_STAGES, RAG_STAGES = STAGES[:3], STAGES[3:-1]
+"""The stages of each family; ``judge`` stands apart, for a run may have several or none."""
 
 DEFAULT_MODEL = {"vllm": "Qwen/Qwen3-32B"}
 DEFAULT_URL = {"vllm": "http://localhost:8000/v1"}
@@ -90,6 +92,8 @@ class Profile(_Table):
         timeout: seconds without a byte after which a reply counts as stalled.
         max_connections: requests at the same time over all replicas; more wait.
         patience: seconds for which a request keeps trying a server that is away or overloaded.
+        probe: try the addresses once before a run starts, and refuse where nobody listens at any; false for
+            runs that the cache answers.
         tries: how often at most a request is sent when the server answers with an error of its own.
         identity: what separates this server's cached replies from others'; default its addresses.
         extra: further keys of the request body, sent as they stand.
@@ -108,6 +112,7 @@ class Profile(_Table):
     max_connections: int = Field(256, ge=1)
     patience: float = Field(180.0, ge=0)
     tries: int = Field(4, ge=1)
+    probe: bool = True
     identity: str | None = None
     trust_env: bool | None = None
     extra: Mapping[str, Any] = Field(default_factory=dict)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .meter import Meter
-from .profiles import Profiles
+from .profiles import FACT_STAGES, Profiles
 
 if TYPE_CHECKING:
     from .models import Models
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def models_for(
-    table: Mapping[str, Any], needed_by: str | None, *, cache: bool = True, file: str | Path | None = None
+    table: Mapping[str, Any],
+    needed_by: str | None,
+    *,
+    cache: bool = True,
+    file: str | Path | None = None,
+    probe: Iterable[str] = FACT_STAGES,
 ) -> Iterator[Models | None]:
     """The models of an ``[lm]`` table in the DSPy context of the block; None where nothing needs one.
 
@@ -25,10 +30,11 @@ def models_for(
         needed_by: who calls a model (``the row 'FHS'``), or None.
         cache: False is ``--no-cache``.
         file: where the table came from, for error messages.
+        probe: the stages whose servers are tried once at the start.
 
     Raises:
         NoModel: a model is needed and the table names none.
-        InputError: the table is wrong (also where nothing needs it).
+        InputError: the table is wrong (also where nothing needs it), or nobody listens at its address.
     """
     profiles = Profiles.read(table, file=file)
     if needed_by is None:
@@ -40,6 +46,7 @@ def models_for(
     if profiles.default.profile.kind == "none" and not profiles.stages:
         raise NoModel(needed_by)
     with load(profiles, cache=cache) as models, models.context():
+        models.refuse_if_away(probe, needed_by)
         yield models
 
 

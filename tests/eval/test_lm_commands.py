@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 
 import dspy
 import pytest
 from abduce.eval.cli import app
 from abduce.eval.evaluate import run_experiment
+from abduce.eval.lm import load
 from abduce.programs.calls import NoModel
 from abduce.retrievers.errors import InputError
 from openai_stub import Status, Stub
@@ -160,3 +162,62 @@ def test_serve_run_without_vllm_names_the_extra(monkeypatch):
     found = run("serve", "vllm", "--run")
     assert isinstance(found.exception, InputError)
     assert "abduce[gpu]" in str(found.exception)
+
+
+def free_address():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
+def test_a_server_that_was_never_started_is_one_line_before_anything_runs(tmp_path):
+    url, out = free_address(), tmp_path / "run"
+    words = rf"the row .* needs a model server and none answers at {url} .*abduce serve vllm --run"
+    with pytest.raises(InputError, match=words):
+        run_experiment(experiment(tmp_path, url), limit=2, out=out)
+    assert not (out / "failures.jsonl").exists()
+    assert all(len(f.read_text("utf-8").splitlines()) == 1 for f in (out / "rows").iterdir())  # headers
+    with pytest.raises(InputError, match="none answers"):
+        run_experiment(experiment(tmp_path, url), limit=2)
+
+
+def test_a_finished_run_and_probe_off_need_no_server(stub, tmp_path):
+    out = tmp_path / "run"
+    path = experiment(tmp_path, stub.url)
+    first = run_experiment(path, limit=2, out=out)
+    stub.stop()
+    assert run_experiment(path, limit=2, out=out).summary() == first.summary()
+    with pytest.raises(InputError, match="none answers"):
+        run_experiment(path, limit=3, out=out)
+    quick = experiment(tmp_path, stub.url, "probe = false")
+    cached = run_experiment(quick, limit=2)
+    assert not cached.rows[0].failed.any()
+
+
+def test_one_replica_that_answers_is_enough_and_an_error_is_an_answer(stub):
+    with load({"kind": "vllm", "base_url": [free_address(), stub.url]}) as models:
+        models.refuse_if_away(["generator"], "FHS")
+    with load({"kind": "vllm", "base_url": stub.url.removesuffix("/v1")}) as models:
+        models.refuse_if_away(["generator"], "FHS")  # 404
+    judged = {"kind": "vllm", "base_url": stub.url, "judge": {"base_url": free_address()}}
+    with load(judged) as models:
+        models.refuse_if_away(["generator"], "FHS")  # the judge is not asked
+        with pytest.raises(InputError, match="none answers"):
+            models.refuse_if_away(["generator", "judge"], "HCQR")
+
+
+def test_a_stage_of_kind_none_ends_the_run_in_one_line(stub, tmp_path):
+    path = experiment(tmp_path, stub.url, '[lm.selector]\nkind = "none"')
+    with pytest.raises(NoModel, match="the selector needs a language model"):
+        run_experiment(path, limit=3, out=tmp_path / "run")
+    assert not (tmp_path / "run" / "failures.jsonl").exists()
+
+
+def test_ask_and_tag_refuse_a_server_that_was_never_started_too(tmp_path):
+    url = free_address()
+    asked = run("ask", "Which?", "--options", "a, b", "--url", url)
+    assert isinstance(asked.exception, InputError)
+    assert "HCQR needs a model server and none answers" in str(asked.exception)
+    tagged = run("tag", "--program", "FHS", "--lm", experiment(tmp_path, url))
+    assert isinstance(tagged.exception, InputError)
+    assert "the program 'FHS' needs a model server and none answers" in str(tagged.exception)

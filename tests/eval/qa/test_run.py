@@ -307,7 +307,7 @@ def test_an_empty_corpus(folder, model):
 
 
 def test_an_unreachable_model_fails_questions_not_the_run(folder, model, tmp_path):
-    gone = lm(model) | {"patience": 0.0, "tries": 1}
+    gone = lm(model) | {"patience": 0.0, "tries": 1, "probe": False}
     model.stop()
     result, printed = run(text(), folder, lm=gone, out=tmp_path / "run", rows=["HCQR"])
     assert result["HCQR"].failed.all()
