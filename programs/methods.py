@@ -1,0 +1,233 @@
+"""Programs from specs: what a method is made of and how it is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..retrievers.base import Retriever
+from ..retrievers.precedents import Precedents
+from ..retrievers.taxonomy import Taxonomy
+from ..signatures.dimensions import DimensionSchema
+from ..signatures.fhs import Variation
+from .base import Program
+from .config import FHSConfig, FHSSeqConfig, RefineConfig, SampleConfig, SearchConfig
+from .decomposed import Decomposed
+from .direct import Direct
+from .fhs import FHS
+from .fhs_seq import FHSSeq
+from .generate import Generator, LMGenerator, PhraseGenerator, RuleGenerator
+from .locus import Locus
+from .oracle import EachAlone, OracleBest, VerifierPicks
+from .parallel import Parallel
+from .precedents import Demonstrations, PrecedentsConfig, PrecedentVote
+from .probe import Probe
+from .profiles import Profiles
+from .refine import Refine
+from .replay import Replay, Source
+from .serialize import Serializer
+from .spec import Spec
+from .verify import LMVerifier, SymbolicVerifier, Verifier
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What rows of one experiment share.
+
+    ``retriever`` builds (or returns) the retriever for a row's settings; ``replay`` gives the logged
+    traces of a row; ``precedents`` gives the index of already-tagged facts.
+    """
+
+    retriever: Callable[[Mapping[str, Any]], Retriever]
+    taxonomy: Taxonomy
+    schema: DimensionSchema
+    serializer: Serializer = field(default_factory=Serializer)
+    profiles: Profiles | None = None
+    replay: Callable[[str], Source] | None = None
+    precedents: Callable[[], Precedents] | None = None
+
+    def serializer_for(self, changes: Mapping[str, Any]) -> Serializer:
+        given: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
+        try:
+            return replace(self.serializer, **given)
+        except TypeError as e:
+            raise ValueError(f"no serializer setting among {', '.join(changes)}") from e
+
+
+Build = Callable[[type[Any], Spec, Parts, SearchConfig], Program]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that specs can name: its class, its config class, how it is put together, and whether it
+    calls no model whatever the spec says."""
+
+    cls: type[Program]
+    config: type[SearchConfig]
+    build: Build
+    model_free: bool = False
+
+
+def _plain(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    program: Program = cls(
+        parts.retriever(spec.retriever),
+        parts.serializer_for(spec.serializer),
+        parts.taxonomy,
+        config,
+        **spec.options,
+    )
+    return program
+
+
+NO_PRECEDENTS = "there are no precedents: give already-tagged facts (--precedents PATH)"
+
+
+def _precedents(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    if parts.precedents is None:
+        raise ValueError(NO_PRECEDENTS)
+    program: Program = cls(
+        parts.retriever(spec.retriever),
+        parts.precedents(),
+        parts.serializer_for(spec.serializer),
+        parts.taxonomy,
+        config,
+        **spec.options,
+    )
+    return program
+
+
+def _grounded(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    program: Program = cls(
+        retriever=parts.retriever(spec.retriever),
+        schema=parts.schema,
+        config=config,
+        serializer=parts.serializer_for(spec.serializer),
+        taxonomy=parts.taxonomy,
+        prompts=spec.prompts,
+        **spec.options,
+    )
+    return program
+
+
+def generator_for(spec: Spec, parts: Parts) -> Generator:
+    """The generator that a spec names."""
+    serializer = parts.serializer_for(spec.serializer)
+    if spec.generator == "rules":
+        return RuleGenerator(parts.schema, serializer)
+    if spec.generator == "lm-precedents":
+        if parts.precedents is None:
+            raise ValueError(NO_PRECEDENTS)
+        shown = Demonstrations(parts.precedents(), parts.taxonomy)
+        return LMGenerator(parts.schema, serializer, spec.prompts, "precedents", shown)
+    if spec.generator == "phrases":
+        return PhraseGenerator(parts.schema, serializer)
+    variation: Variation = {"lm-varied": "varied", "lm-assigned": "assigned"}.get(spec.generator, "")  # type: ignore[assignment]
+    return LMGenerator(parts.schema, serializer, spec.prompts, variation)
+
+
+def verifier_for(spec: Spec, parts: Parts, profiles: Profiles) -> Verifier:
+    """The verifier that a spec names."""
+    if spec.verifier == "symbolic":
+        return SymbolicVerifier(parts.schema, profiles)
+    serializer = parts.serializer_for(spec.serializer)
+    return LMVerifier(parts.schema, parts.taxonomy, serializer, spec.verdicts, spec.prompts)
+
+
+def _fhs(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    assert isinstance(config, FHSConfig)
+    from .presets import spec_named
+
+    profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
+    companions = {name: build(spec_named(name), parts) for name in config.companions}
+    program: Program = cls(
+        retriever=parts.retriever(spec.retriever),
+        schema=parts.schema,
+        config=config,
+        generator=generator_for(spec, parts),
+        verifier=verifier_for(spec, parts, profiles),
+        serializer=parts.serializer_for(spec.serializer),
+        taxonomy=parts.taxonomy,
+        profiles=profiles,
+        prompts=spec.prompts,
+        companions=companions,
+        **spec.options,
+    )
+    return program
+
+
+NOT_REPLAYED = frozenset({"each-alone", "verifier-picks", "oracle", "precedents", "probe"})
+"""Programs that choose among rankings by more than their log holds, or see the gold concept."""
+
+
+def check_replay(spec: Spec, base: Spec | None = None) -> None:
+    """Refuse a replay that cannot give what it says.
+
+    Args:
+        spec: the replaying row.
+        base: the row whose log is used, where it is known.
+
+    Raises:
+        ValueError: its program, or the replayed one, cannot be replayed; or the log will lack the samples
+            or the verdicts that the row needs.
+    """
+    for program in (spec.program, base.program if base is not None else spec.program):
+        if program in NOT_REPLAYED:
+            raise ValueError(f"the program {program!r} cannot be replayed")
+    if base is None:
+        return
+    mine, theirs = spec.resolve(), base.resolve()
+    beta = getattr(mine, "beta", 0.0)
+    if beta > 0 and spec.verifier != "symbolic" and not getattr(theirs, "beta", 0.0):
+        raise ValueError(f"beta is {beta:g}, but the replayed row logs no verdicts (its beta is 0)")
+    if getattr(mine, "J", 0) > getattr(theirs, "J", getattr(mine, "J", 0)):
+        raise ValueError(f"J is {getattr(mine, 'J', 0)}, but the replayed row draws fewer samples")
+
+
+def _replay(spec: Spec, parts: Parts) -> Program:
+    if parts.replay is None:
+        raise ValueError(f"there is no log to replay {spec.replay!r} from")
+    check_replay(spec)
+    config = spec.resolve().model_dump()
+    known = {"beta": 0.0} | {k: v for k, v in config.items() if k in FHSConfig.model_fields}
+    profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
+    return Replay(
+        parts.retriever(spec.retriever),
+        parts.replay(spec.replay),
+        FHSConfig.model_validate(known),
+        profiles,
+        parts.serializer_for(spec.serializer),
+        parts.taxonomy,
+        SymbolicVerifier(parts.schema, profiles) if spec.verifier == "symbolic" else None,
+    )
+
+
+PROGRAMS: dict[str, Method] = {
+    "direct": Method(Direct, SearchConfig, _plain, model_free=True),
+    "locus": Method(Locus, SearchConfig, _plain, model_free=True),
+    "precedents": Method(PrecedentVote, PrecedentsConfig, _precedents, model_free=True),
+    "probe": Method(Probe, SearchConfig, _plain, model_free=True),
+    "parallel": Method(Parallel, SampleConfig, _grounded),
+    "decomposed": Method(Decomposed, SearchConfig, _grounded),
+    "refine": Method(Refine, RefineConfig, _grounded),
+    "fhs": Method(FHS, FHSConfig, _fhs),
+    "fhs-seq": Method(FHSSeq, FHSSeqConfig, _fhs),
+    "each-alone": Method(EachAlone, FHSConfig, _fhs),
+    "verifier-picks": Method(VerifierPicks, FHSConfig, _fhs),
+    "oracle": Method(OracleBest, FHSConfig, _fhs),
+}
+
+
+def build(spec: Spec, parts: Parts) -> Any:
+    """The program of a spec, with the selector around it where the spec says so."""
+    from .select import Selector
+
+    method = PROGRAMS[spec.program]
+    try:
+        if spec.replay:
+            program = _replay(spec, parts)
+        else:
+            program = method.build(method.cls, spec, parts, spec.resolve())
+    except TypeError as e:
+        raise ValueError(f"the program {spec.program!r} has no such option: {e}") from e
+    return Selector(program, parts.schema, spec.prompts) if spec.selector else program

@@ -1,0 +1,134 @@
+"""A row, resolved: everything that decides what it does, and how it is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..signatures.answers import VerdictForm
+from .config import SearchConfig
+
+MODEL_FREE = frozenset({"rules", "phrases"})
+"""Generators that call no model."""
+
+
+class Spec(BaseModel):
+    """One row, resolved.
+
+    Args:
+        program: name of the method (a key of ``PROGRAMS``).
+        config: fields of the method's config class that differ from its defaults.
+        generator: ``lm``, ``rules`` or ``phrases`` (no model), or an arm of the design study:
+            ``lm-varied`` (samples are told to be distinct), ``lm-assigned`` (each has its own share of
+            the dimensions); ``lm-precedents`` shows it the nearest already-tagged facts.
+        verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
+        prompts: name or path of the prompt set.
+        verdicts: form of the verifier's answers.
+        selector: whether the shared listwise selector runs after the method.
+        retriever: settings of the retriever that differ from the experiment's.
+        serializer: settings of the serializer that differ from the domain's.
+        options: arguments of the method's own constructor.
+        replay: where not empty, the row whose logged hypotheses, queries and verdicts are used again in
+            place of the method's own (``ROW``, or ``FOLDER:ROW`` of an earlier run).
+        state: path of a compiled program's state (``abduce optimize``); empty: none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    program: str
+    config: Mapping[str, Any] = Field(default_factory=dict)
+    generator: Literal["lm", "lm-varied", "lm-assigned", "lm-precedents", "rules", "phrases"] = "lm"
+    verifier: Literal["lm", "symbolic"] = "lm"
+    prompts: str = "default"
+    verdicts: VerdictForm = "compact"
+    selector: bool = False
+    retriever: Mapping[str, Any] = Field(default_factory=dict)
+    serializer: Mapping[str, Any] = Field(default_factory=dict)
+    options: Mapping[str, Any] = Field(default_factory=dict)
+    replay: str = ""
+    state: str = ""
+
+    def changed(self, changes: Mapping[str, Any]) -> Spec:
+        """This spec with some fields changed.
+
+        A key is a field of the spec (``prompts``), a dotted one (``retriever.w_cov``,
+        ``serializer.markup``, ``options.text``), or else a field of the method's config (``beta``).
+
+        Raises:
+            ValueError: a key that is none of these, or a value that does not fit.
+        """
+        data = self.model_dump()
+        for key, value in changes.items():
+            head, _, tail = key.partition(".")
+            if tail:
+                if not isinstance(data.get(head), dict):
+                    raise ValueError(f"no setting {key!r}")
+                data[head] = {**data[head], tail: value}
+            elif key in data and not isinstance(data[key], dict):
+                data[key] = value
+            else:
+                data["config"] = {**data["config"], key: value}
+        try:
+            spec = Spec.model_validate(data)
+        except ValidationError as e:
+            raise ValueError(one_line(e)) from e
+        spec.resolve()
+        return spec
+
+    def resolve(self) -> SearchConfig:
+        """The method's full config.
+
+        Raises:
+            ValueError: no such program, or a key or value that its config does not have.
+        """
+        from .methods import PROGRAMS  # methods are built from specs
+
+        if self.program not in PROGRAMS:
+            raise ValueError(f"no program {self.program!r}; there are {', '.join(PROGRAMS)}")
+        try:
+            return PROGRAMS[self.program].config.model_validate(dict(self.config))
+        except ValidationError as e:
+            raise ValueError(one_line(e)) from e
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether running it calls a language model."""
+        if self.selector:
+            return True
+        if self.replay:
+            return False
+        from .methods import PROGRAMS
+
+        method = PROGRAMS.get(self.program)
+        if method is None or method.model_free:
+            return False
+        beta = getattr(self.resolve(), "beta", 0.0)
+        return self.generator not in MODEL_FREE or (self.verifier == "lm" and beta > 0)
+
+    @property
+    def uses_precedents(self) -> bool:
+        """Whether already-tagged facts decide its results, alone or as a companion."""
+        companions = [n for n in self.config.get("companions", {}) if n != self.program]
+        if self.program == "precedents" or self.generator == "lm-precedents":
+            return True
+        from .presets import spec_named  # presets are made of specs
+
+        return any(spec_named(n).uses_precedents for n in companions)
+
+    @property
+    def needs_gold(self) -> bool:
+        """Whether it is an oracle, which is shown the gold concept."""
+        from .methods import PROGRAMS
+
+        return PROGRAMS[self.program].cls.needs_gold
+
+
+def one_line(error: ValidationError) -> str:
+    """A pydantic complaint in one line that names the field."""
+    first = error.errors()[0]
+    where = ".".join(str(p) for p in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"no setting {where!r}"
+    return f"{where}: {first['msg']}"
