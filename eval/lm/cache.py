@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import dspy
 from dspy.clients.cache import Cache
+
+from ...retrievers.errors import InputError
+from ..atomic import make_folder
 
 _DISK_BYTES = 20 * 1024**3
 _MEMORY_ENTRIES = 20_000
@@ -23,7 +27,10 @@ class KeptReplies(Cache):
     """
 
     def get(self, request: dict[str, Any], ignored_args_for_cache_key: list[str] | None = None) -> Any:
-        found = super().get(request, ignored_args_for_cache_key)
+        try:
+            found = super().get(request, ignored_args_for_cache_key)
+        except (sqlite3.Error, OSError):
+            return None  # a damaged entry costs a request, not a fact
         receipt = dspy.settings.get("receipt")
         if receipt is not None and isinstance(found, dict) and found.get("responses"):
             kept = found["responses"][0]
@@ -58,17 +65,28 @@ def cache_folder(given: str | Path | None = None, environ: Mapping[str, str] | N
 
 
 def use_cache(folder: str | Path | None = None) -> None:
-    """Make DSPy use this cache (process-wide, as DSPy's own ``configure_cache`` does)."""
+    """Make DSPy use this cache (process-wide, as DSPy's own ``configure_cache`` does).
+
+    Raises:
+        InputError: the folder cannot be made or written to, or what is in it is damaged.
+    """
     place = cache_folder(folder)
     current = dspy.cache
     if isinstance(current, KeptReplies) and current.disk_cache_dir == str(place):
         return
-    place.mkdir(parents=True, exist_ok=True)
-    dspy.cache = KeptReplies(
-        enable_disk_cache=True,
-        enable_memory_cache=True,
-        disk_cache_dir=str(place),
-        disk_size_limit_bytes=_DISK_BYTES,
-        memory_max_entries=_MEMORY_ENTRIES,
-        restrict_pickle=True,
-    )
+    make_folder(place)
+    try:
+        dspy.cache = KeptReplies(
+            enable_disk_cache=True,
+            enable_memory_cache=True,
+            disk_cache_dir=str(place),
+            disk_size_limit_bytes=_DISK_BYTES,
+            memory_max_entries=_MEMORY_ENTRIES,
+            restrict_pickle=True,
+        )
+    except (sqlite3.Error, OSError) as error:
+        raise InputError(
+            f"cannot be used as the cache of replies ({error}): delete it, name another in ABDUCE_CACHE, "
+            "or run with --no-cache",
+            file=place,
+        ) from None

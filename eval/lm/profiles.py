@@ -18,7 +18,7 @@ api_key_env = "JUDGE_KEY"                       # the name of a variable, never 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ FACT_STAGES, RAG_STAGES = STAGES[:3], STAGES[3:-1]
 DEFAULT_MODEL = {"vllm": "Qwen/Qwen3-32B"}
 DEFAULT_URL = {"vllm": "http://localhost:8000/v1"}
 KEY_VARIABLE = {"vllm": "VLLM_API_KEY", "openai": "OPENAI_API_KEY"}
-_SECRET = re.compile(r"(^|_)(api_?key|token|secret|password|authorization)$", re.IGNORECASE)
+_SECRET = re.compile(r"(^|[_-])(api[_-]?key|token|secret|password|authorization)$", re.IGNORECASE)
 
 
 class _Table(BaseModel):
@@ -74,6 +74,13 @@ class Serve(_Table):
     gpu_memory: float = Field(0.90, gt=0, le=1)
     max_num_seqs: int | None = Field(None, ge=1)
     args: tuple[str, ...] = ()
+
+    @field_validator("args")
+    @classmethod
+    def _no_key(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(arg.split("=", 1)[0] == "--api-key" for arg in value):
+            raise ValueError("holds an --api-key: set the variable VLLM_API_KEY, which vLLM reads itself")
+        return value
 
 
 class Profile(_Table):
@@ -141,7 +148,7 @@ class Profile(_Table):
     @field_validator("extra")
     @classmethod
     def _no_secrets(cls, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        for key in value:
+        for key in _keys(value):
             if _SECRET.search(key):
                 raise ValueError(f"{key!r} looks like a secret: name an environment variable in api_key_env")
         return value
@@ -269,6 +276,17 @@ def _written(stage: Stage) -> dict[str, Any]:
     if stage.profile.thinks is not None:
         profile["thinking"] = stage.profile.thinks
     return {**profile, **decoding}
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """The keys of a table and of every table in it."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield str(key)
+            yield from _keys(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _keys(part)
 
 
 def _bare(url: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import dspy
 import pytest
@@ -10,6 +11,7 @@ from abduce.eval.lm import load
 from abduce.eval.lm.cache import KeptReplies, cache_folder
 from abduce.programs.calls import ask
 from abduce.programs.trace import Trace
+from abduce.retrievers.errors import InputError
 from openai_stub import Stub, completion
 
 SAID = json.dumps({"answer": "yes"})
@@ -130,3 +132,30 @@ def test_the_folder_is_the_given_one_else_the_variables_else_the_users(tmp_path)
     assert cache_folder("x", {"ABDUCE_CACHE": "y"}).name == "x"
     assert cache_folder(None, {"ABDUCE_CACHE": "y"}).name == "y"
     assert cache_folder(None, {"XDG_CACHE_HOME": str(tmp_path)}) == tmp_path / "abduce" / "lm"
+
+
+def test_a_folder_that_cannot_be_used_is_one_line(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        load({"kind": "vllm"}, cache_dir=file)
+    damaged = tmp_path / "damaged"
+    for shard in range(16):
+        (damaged / f"{shard:03d}").mkdir(parents=True)
+        (damaged / f"{shard:03d}" / "cache.db").write_bytes(b"no database" * 500)
+    with pytest.raises(InputError, match=r"cache of replies .* --no-cache"):
+        load({"kind": "vllm"}, cache_dir=damaged)
+
+
+def test_a_cache_that_is_damaged_during_a_run_costs_a_request_and_no_answer(stub, tmp_path, monkeypatch):
+    table = {"kind": "vllm", "base_url": stub.url}
+    put(table, tmp_path)
+    forget_memory()
+
+    def broken(*_, **__):
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(dspy.cache.disk_cache, "get", broken)
+    answer, _, total = put(table, tmp_path)
+    assert answer == "yes"
+    assert (total.requests, total.cache_hits, len(stub.bodies)) == (1, 0, 2)

@@ -86,6 +86,9 @@ def test_a_wrong_table_is_refused_in_one_line_that_names_the_key(table, field):
         {"kind": "vllm", "base_url": "http://host/v1?key=sk-secret"},
         {"kind": "vllm", "base_url": "user:sk-secret@host/v1"},
         {"kind": "vllm", "extra": {"api_key": "sk-secret"}},
+        {"kind": "vllm", "extra": {"headers": [{"X-Api-Key": "sk-secret"}]}},
+        {"kind": "vllm", "serve": {"args": ["--api-key", "sk-secret"]}},
+        {"kind": "vllm", "serve": {"args": ["--api-key=sk-secret"]}},
         {"kind": "vllm", "api_key_env": "sk-secret"},
     ],
 )
