@@ -58,12 +58,24 @@ app.command("serve")(serve)
 
 
 def main() -> None:
-    """Run the command line: bad input is one line on standard error and exit code 2."""
+    """Run the command line: bad input is one line on standard error and exit code 2, a model that could not
+    be reached, or refused a request, one line and exit code 1."""
     try:
         app()
     except InputError as e:
         typer.echo(f"abduce: {e}", err=True)
         sys.exit(2)
+    except Exception as e:
+        if not _of_a_model(e):
+            raise
+        typer.echo(f"abduce: {e}", err=True)
+        sys.exit(1)
+
+
+def _of_a_model(error: Exception) -> bool:
+    """Whether a model could not be reached or refused the request; DSPy is not imported to find out."""
+    errors = sys.modules.get("dspy.utils.exceptions")
+    return errors is not None and isinstance(error, errors.LMError)
 
 
 if __name__ == "__main__":

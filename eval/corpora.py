@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from ..retrievers.corpus import CONTENT_FIELDS, ID_FIELDS, TITLE_FIELDS, Corpus, Passage
 from ..retrievers.errors import InputError, MissingExtra
@@ -93,7 +97,7 @@ def read_parquet(path: Path) -> Iterator[tuple[int, Row]]:
             for batch in stream.iter_batches(4096):
                 for row in batch.to_pylist():
                     number += 1
-                    yield number, row
+                    yield number, _plain_row(row)
     except (pyarrow.ArrowInvalid, OSError) as e:
         raise InputError(f"is not a readable Parquet file ({e})", file=path) from e
 
@@ -136,4 +140,24 @@ def _numbered(loaded: Any, path: Path) -> Iterator[tuple[int, Row]]:
             raise InputError(f"has the splits {splits}: name one (hf:OWNER/NAME:SPLIT)", file=path)
         loaded = next(iter(loaded.values()))
     for number, row in enumerate(loaded, 1):
-        yield number, dict(row)
+        yield number, _plain_row(row)
+
+
+def _plain_row(row: Mapping[str, Any]) -> Row:
+    """A row whose values JSON knows, as a line of JSONL would have given them."""
+    return {str(name): _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Dates, decimals and the like become texts, NaN becomes None, and so do bytes and pictures."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return _plain_row(value)
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, date | time | timedelta | Decimal | UUID):
+        return str(value)
+    return None

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import dspy
+from dspy.utils.exceptions import ContextWindowExceededError
 
 from ..retrievers.errors import InputError
 from ..signatures.judge import JUDGE_VERSION, JudgeContext
@@ -15,7 +16,7 @@ from ..signatures.options import NO_OPTION
 from ..signatures.types import Question, UtilityLabel
 from .calls import ask
 from .context import CountTokens, Evidence, Passages, estimate_tokens, pack
-from .rag import checked_choices, narrowed
+from .rag import WINDOW_SHARES, checked_choices, narrowed
 from .trace import Trace
 
 
@@ -44,6 +45,9 @@ class ContextJudge(dspy.Module):
     The judge names the option that the context alone supports before it gives a label. It is conservative:
     a context that supports a competing option is Not Useful whatever label was given, and so is an empty
     context, which is not sent to the model at all (``judge_empty_context``).
+
+    Where the model says that the prompt is too long, fewer documents are shown (``judge_context_backoffs``);
+    a context of which nothing fits is unjudged.
 
     Args:
         passages: texts by id.
@@ -79,6 +83,11 @@ class ContextJudge(dspy.Module):
             "prompt_sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
 
+    def rooms(self, context: Sequence[Evidence]) -> list[int]:
+        """What documents may take, then less and less of what they do take, for a model that holds fewer."""
+        used = pack(context, self.passages, self.room, self.count).tokens
+        return [self.room, *(int(used * share) for share in WINDOW_SHARES[1:])]
+
     def forward(
         self, question: Question, gold: str, context: Sequence[Evidence], trace: Trace | None = None
     ) -> dspy.Prediction:
@@ -103,23 +112,33 @@ class ContextJudge(dspy.Module):
                 f"the gold answer {gold!r} of {question.question_id!r} is none of {list(question.options)}",
                 field="answer",
             )
-        packed = pack(context, self.passages, self.room, self.count)
-        trace.count("judge_left_out", len(packed.left_out))
-        if not packed.text:
+        if not context:
             trace.count("judge_empty_context")
             return _answer(Utility(UtilityLabel.NOT_USEFUL, None, None), trace)
         gold_letter = choices.letter_of(gold)
-        with trace.timed("judge"):
-            reply = ask(
-                self.judge,
-                trace,
-                "judge",
-                signature=narrowed(self.judge.signature, "selected_answer", (*choices.letters, NO_OPTION)),
-                question=question.text,
-                options=str(choices),
-                gold_answer=f"{gold_letter}. {choices.texts[gold_letter]}",
-                documents=packed.text,
-            )
+        reply = None
+        for room in self.rooms(context):
+            packed = pack(context, self.passages, room, self.count)
+            if not packed.text:
+                break
+            try:
+                with trace.timed("judge"):
+                    reply = ask(
+                        self.judge,
+                        trace,
+                        "judge",
+                        signature=narrowed(
+                            self.judge.signature, "selected_answer", (*choices.letters, NO_OPTION)
+                        ),
+                        question=question.text,
+                        options=str(choices),
+                        gold_answer=f"{gold_letter}. {choices.texts[gold_letter]}",
+                        documents=packed.text,
+                    )
+                trace.count("judge_left_out", len(packed.left_out))
+                break
+            except ContextWindowExceededError:
+                trace.count("judge_context_backoffs")
         if reply is None:
             trace.count("unjudged")
             return _answer(Utility(None, None, None), trace)

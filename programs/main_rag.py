@@ -9,7 +9,11 @@ from functools import partial
 from typing import Any
 
 import dspy
-from dspy.utils.exceptions import LMInvalidRequestError, LMUnsupportedFeatureError
+from dspy.utils.exceptions import (
+    ContextWindowExceededError,
+    LMInvalidRequestError,
+    LMUnsupportedFeatureError,
+)
 from pydantic import BaseModel
 
 from ..retrievers.base import Ranking, Retriever
@@ -30,6 +34,15 @@ class ScoredVerdict(BaseModel):
     supported: str
     score: float
     measured: bool
+
+    def on_scale(self, measured: bool) -> float:
+        """The score, or the word's +1 or -1 where not every document of a question was measured: margins
+        in nats and fall-back scores have no mean."""
+        return self.score if measured else _by_word(self.supported)
+
+
+def _by_word(word: str) -> float:
+    return 1.0 if word == "Yes" else -1.0
 
 
 class SufficiencyJudge(dspy.Module):
@@ -53,7 +66,7 @@ class SufficiencyJudge(dspy.Module):
             reply = self.judge(config=plain, **inputs)
         word = reply.answer.supported
         measured = yes_no_margin(getattr(reply, "logprobs", None))
-        score = measured if measured is not None else (1.0 if word == "Yes" else -1.0)
+        score = measured if measured is not None else _by_word(word)
         return dspy.Prediction(
             answer=ScoredVerdict(supported=word, score=score, measured=measured is not None)
         )
@@ -108,7 +121,8 @@ class MainRAG(RAG):
     A document without a verdict (a dropped reply) has no score: it is left out of the mean and of the
     context, and counted (``main_rag_unjudged``). With no verdict at all everything is kept and
     ``main_rag_unfiltered`` is counted. ``notes["main_rag"]`` holds every document's tentative answer, word,
-    score and fate, and ``notes["logprobs"]`` is False where any score is the fall-back's.
+    score and fate. Where one document has no log-probabilities all of the question take the fall-back's
+    scores, and ``notes["logprobs"]`` is False. A document that alone is too long for the model is unjudged.
     """
 
     config: MainRAGConfig
@@ -131,14 +145,14 @@ class MainRAG(RAG):
             judged = fan_out(
                 [partial(self._judge, question, choices, id_, i, trace) for i, id_ in enumerate(ranking.ids)]
             )
-        scores = [None if j.verdict is None else j.verdict.score for j in judged]
+        measured = all(j.verdict.measured for j in judged if j.verdict is not None)
+        scores = [None if j.verdict is None else j.verdict.on_scale(measured) for j in judged]
         kept = keep_at_or_above_mean(scores)
         unjudged = scores.count(None)
         if unjudged:
             trace.count("main_rag_unjudged", unjudged)
         if judged and unjudged == len(judged):
             trace.count("main_rag_unfiltered")
-        measured = all(j.verdict.measured for j in judged if j.verdict is not None)
         if not measured:
             trace.count("main_rag_no_logprobs")
         trace.notes["logprobs"] = measured
@@ -157,6 +171,12 @@ class MainRAG(RAG):
         return as_evidence(ranking, kept)
 
     def _judge(self, question: Question, choices: Choices, id_: str, index: int, trace: Trace) -> Judged:
+        try:
+            return self._judged(question, choices, id_, index, trace)
+        except ContextWindowExceededError:
+            return Judged(None, None)
+
+    def _judged(self, question: Question, choices: Choices, id_: str, index: int, trace: Trace) -> Judged:
         document = show(1, self.passages[id_])
         tentative = ask_for_option(
             self.predictor,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import dspy
 from pydantic import Field
 
-from .options import Letter, Reply
+from .options import Letter, Reply, cut
 
 
 class Answer(Reply):
     """Reasoning first, so that the choice can depend on it."""
 
-    step_by_step_thinking: str = Field(max_length=6000, description="the reasoning, briefly")
+    step_by_step_thinking: Annotated[str, cut(6000)] = Field(
+        max_length=6000, description="the reasoning, briefly"
+    )
     answer_choice: Letter
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import dspy
 from pydantic import BeforeValidator, Field
 
-from .options import Letter, Reply
+from .options import Letter, Reply, cut
 
 
 def _as_list(value: Any) -> Any:
@@ -21,9 +21,9 @@ def _as_list(value: Any) -> Any:
     return value
 
 
-Phrase = Annotated[str, Field(max_length=300)]
-Phrases = Annotated[list[Phrase], BeforeValidator(_as_list), Field(max_length=8)]
-Query = Annotated[str, Field(min_length=1, max_length=500)]
+Phrase = Annotated[str, Field(max_length=300), cut(300)]
+Phrases = Annotated[list[Phrase], Field(max_length=8), cut(8), BeforeValidator(_as_list)]
+Query = Annotated[str, Field(min_length=1, max_length=500), cut(500)]
 
 
 class WorkingState(Reply):
@@ -32,11 +32,15 @@ class WorkingState(Reply):
     discriminating_features: Phrases = Field(
         description="clues of this question that separate the leading candidate answers"
     )
-    brief_reasoning: str = Field(max_length=1200, description="why this hypothesis is preferred for now")
+    brief_reasoning: Annotated[str, cut(1200)] = Field(
+        max_length=1200, description="why this hypothesis is preferred for now"
+    )
     confirming_evidence: Phrases = Field(
         description="facts, rules or conditions that should hold if the hypothesis is right"
     )
-    working_hypothesis: str = Field(min_length=1, max_length=400, description="the best guess for now")
+    working_hypothesis: Annotated[str, cut(400)] = Field(
+        min_length=1, max_length=400, description="the best guess for now"
+    )
 
 
 class Formulate(dspy.Signature):
@@ -125,7 +129,9 @@ class ParaphraseWithOptions(dspy.Signature):
 class HypotheticalPassage(Reply):
     """One document that does not exist."""
 
-    passage: str = Field(min_length=1, max_length=2400, description="about 100 to 200 words")
+    passage: Annotated[str, cut(2400)] = Field(
+        min_length=1, max_length=2400, description="about 100 to 200 words"
+    )
 
 
 class WriteHypotheticalPassage(dspy.Signature):
@@ -187,7 +193,7 @@ class JudgeDocument(dspy.Signature):
 class Candidates(Reply):
     """Candidate answers of a question without options."""
 
-    answers: Annotated[list[Phrase], BeforeValidator(_as_list), Field(min_length=2, max_length=6)]
+    answers: Annotated[list[Phrase], Field(min_length=2, max_length=6), cut(6), BeforeValidator(_as_list)]
 
 
 class ProposeAnswers(dspy.Signature):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import dspy
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from .options import NO_OPTION, Reply
+from .options import NO_OPTION, Reply, cut
 from .types import UtilityLabel
 
 JUDGE_VERSION = "1"
@@ -31,7 +31,7 @@ def _label(value: Any) -> Any:
 class ContextUtility(Reply):
     """The option first, then the label, so that the label can rest on it."""
 
-    selected_answer: str = Field(
+    selected_answer: Annotated[str, cut(300)] = Field(
         max_length=300,
         description=f"the letter of the option that the documents alone support most, or {NO_OPTION}",
     )

@@ -12,15 +12,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 LETTERS = string.ascii_uppercase[:10]
 """A question has at most ten options."""
 
+
+def cut(limit: int) -> BeforeValidator:
+    """Cuts a text, or a list, to what the wire's bound allows: a server that does not hold replies to the
+    schema may write more, and longer is no reason to lose a reply."""
+    return BeforeValidator(lambda value: value[:limit] if isinstance(value, str | list) else value)
+
+
 NO_OPTION = "none"
 """What a judge answers when a context supports no option."""
 
-Letter = Annotated[str, Field(max_length=300, description="the capital letter of one option")]
+Letter = Annotated[str, Field(max_length=300, description="the capital letter of one option"), cut(300)]
 """A chosen option. On the wire it is an enum of the question's letters (:func:`restricted`); a server that
 does not hold replies to a schema may spell it in another way (``(b) Insulin``), so any short text is taken
 and :meth:`Choices.key` reads it."""
@@ -121,5 +128,5 @@ def restricted(model: type[BaseModel], field: str, values: tuple[str, ...]) -> t
     """
     info = model.model_fields[field]
     narrowed = Field(max_length=300, description=info.description, json_schema_extra={"enum": list(values)})
-    fields: dict[str, Any] = {field: (str, narrowed)}
+    fields: dict[str, Any] = {field: (Annotated[str, cut(300)], narrowed)}
     return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)

@@ -189,3 +189,28 @@ class TestEval:
         assert cli("eval", first / "resolved.toml", *at, "--out", second).code == 0
         one, two = (json.loads((p / "summary.json").read_text())["rows"] for p in (first, second))
         assert [(r["row"], r["MRR"]) for r in one] == [(r["row"], r["MRR"]) for r in two]
+
+
+def test_a_model_that_cannot_be_reached_is_one_line(monkeypatch, capsys):
+    from abduce.eval import cli
+    from dspy.utils.exceptions import LMTransportError
+
+    def fails():
+        raise LMTransportError("unreachable at http://localhost:1/v1")
+
+    monkeypatch.setattr(cli, "app", fails)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "abduce: unreachable at http://localhost:1/v1\n"
+
+
+def test_an_error_of_the_code_itself_keeps_its_traceback(monkeypatch):
+    from abduce.eval import cli
+
+    def fails():
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "app", fails)
+    with pytest.raises(ZeroDivisionError):
+        cli.main()

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+from datetime import date
+from decimal import Decimal
 
 import pytest
+from abduce.eval.build_corpus import build_corpus
 from abduce.eval.corpora import load_corpus
+from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
 
 ROWS = [
@@ -82,3 +87,22 @@ def test_no_such_corpus(name):
 def test_a_folder_without_a_data_set(tmp_path):
     with pytest.raises(InputError, match="neither"):
         load_corpus(str(tmp_path))
+
+
+def test_dates_and_bytes_of_parquet_do_not_end_an_index_or_a_corpus(tmp_path):
+    row = {"id": 7, "title": None, "content": "Scurvy is a lack of vitamin C.", "raw": b"\xff"}
+    row |= {"day": date(2020, 1, 2), "cost": Decimal("1.50"), "ratio": math.nan}
+    rows = [row | {"parts": [{"at": date(2021, 3, 4)}]}]
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    path = tmp_path / "p.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    metadata = {"day": "2020-01-02", "cost": "1.50", "parts": [{"at": "2021-03-04"}]}
+    assert load_corpus(str(path))["7"].metadata == metadata
+    out = tmp_path / "passages.jsonl"
+    build_corpus([path], out)
+    assert load_corpus(str(out))["7_0"].metadata == metadata
+    BM25Retriever(load_corpus(str(path))).save(tmp_path / "index")
+    opened = BM25Retriever.open(tmp_path / "index")
+    assert opened.collection["7"].metadata == metadata

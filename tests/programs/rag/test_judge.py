@@ -9,6 +9,7 @@ from abduce.programs.judge import conservative, evidence_of
 from abduce.retrievers.errors import InputError
 from abduce.signatures.judge import ContextUtility
 from abduce.signatures.types import UtilityLabel
+from dspy.utils.exceptions import ContextWindowExceededError
 
 ENTAILED, USEFUL, NOT_USEFUL = UtilityLabel.ENTAILED, UtilityLabel.USEFUL, UtilityLabel.NOT_USEFUL
 CONTEXT = (Evidence("p001", (("q1", 1),)), Evidence("p002", (("q2", 1),)))
@@ -106,3 +107,30 @@ def test_evidence_from_a_stored_trace():
     notes = {"context": [{"id": "p001", "sources": [["q1", 1], ["q3", 4]]}]}
     assert evidence_of(notes) == (Evidence("p001", (("q1", 1), ("q3", 4))),)
     assert evidence_of({}) == ()
+
+
+@pytest.mark.parametrize(("holds", "label", "backoffs"), [(2, ENTAILED, 0), (1, ENTAILED, 1), (0, None, 3)])
+def test_a_judge_with_a_short_context_reads_less_or_gives_no_label(
+    holds, label, backoffs, using, scripted, replies, passages, question
+):
+    class Short(scripted):
+        def forward(self, prompt=None, messages=None, **kwargs):
+            if messages[-1]["content"].count("Sentence number") > holds:
+                raise ContextWindowExceededError(message="too long")
+            return super().forward(prompt, messages, **kwargs)
+
+    with using(Short(**replies)):
+        result = ContextJudge(passages)(question=question, gold="B", context=CONTEXT)
+    assert result.label is label
+    assert result.trace.counters["judge_context_backoffs"] == backoffs
+    assert result.trace.counters["judge_left_out"] == (1 if holds == 1 else 0)
+    assert result.trace.counters["unjudged"] == (label is None)
+
+
+def test_a_context_of_which_nothing_fits_is_unjudged_not_useless(
+    using, scripted, replies, passages, question
+):
+    with using(scripted(**replies)):
+        result = ContextJudge(passages, room=3)(question=question, gold="B", context=CONTEXT)
+    assert result.label is None
+    assert result.trace.counters["unjudged"] == 1

@@ -8,7 +8,7 @@ import pytest
 from abduce.programs import MainRAG
 from abduce.programs.main_rag import keep_at_or_above_mean, yes_no_margin
 from abduce.programs.rag_config import MainRAGConfig
-from dspy.utils.exceptions import LMInvalidRequestError
+from dspy.utils.exceptions import ContextWindowExceededError, LMInvalidRequestError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -131,3 +131,32 @@ def test_without_any_verdict_everything_stays(using, scripted, replies, table_re
     result = run(using, lm, table_retriever(IDS), passages, question)
     assert list(result.ranking.ids) == IDS[:15]
     assert result.trace.counters["main_rag_unfiltered"] == 1
+
+
+def test_margins_and_fall_back_scores_are_not_averaged_together(
+    using, scripted, replies, table_retriever, passages, question
+):
+    def some(prompt):
+        return None if "number 2." in prompt else content("Yes", Yes=0.999, No=0.001)
+
+    lm = scripted(logprobs=some, **replies)  # every word is Yes; only p002 has no log-probabilities
+    result = run(using, lm, table_retriever(IDS), passages, question)
+    assert list(result.ranking.ids) == IDS[:15]
+    assert {d["score"] for d in result.trace.notes["main_rag"]} == {1.0}
+    assert result.trace.notes["logprobs"] is False
+
+
+def test_a_document_too_long_for_the_model_is_left_out_and_counted(
+    using, scripted, replies, table_retriever, passages, question
+):
+    class Short(scripted):
+        def forward(self, prompt=None, messages=None, **kwargs):
+            text = messages[-1]["content"]
+            if "[[ ## document ## ]]" in text and "number 2." in text:
+                raise ContextWindowExceededError(message="too long")
+            return super().forward(prompt, messages, **kwargs)
+
+    result = run(using, Short(**replies), table_retriever(IDS), passages, question)
+    assert list(result.ranking.ids) == ["p001", *IDS[2:15]]
+    assert result.trace.counters["main_rag_unjudged"] == 1
+    assert result.answer == "B"

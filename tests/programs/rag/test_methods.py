@@ -360,3 +360,25 @@ def test_a_program_keeps_its_state(tmp_path, using, scripted, replies, table_ret
     with using(lm):
         again(question=question)
     assert "tersely" in lm.of("rewrite")[0]
+
+
+def test_long_replies_are_cut_not_lost(using, scripted, replies, table_retriever, passages, question):
+    state = {
+        "discriminating_features": "; ".join(["f" * 400] * 12),
+        "brief_reasoning": "r" * 5000,
+        "confirming_evidence": ["e" * 400] * 12,
+        "working_hypothesis": "B. Ibuprofen" + " because" * 100,
+    }
+    long = {
+        "formulate": state,
+        "rewrite": {name: name * 300 for name in ("support", "distinction", "key_features")},
+        "answer": {"step_by_step_thinking": "x" * 9000, "answer_choice": "B. Ibuprofen" + " !" * 300},
+    }
+    with using(scripted(**replies | long)):
+        result = HCQR(table_retriever(IDS), passages)(question=question)
+    assert result.answer == "B"
+    assert result.trace.counters["dropped_replies"] == 0
+    plan = result.trace.notes["plan"]
+    assert plan["hypothesis_key"] == "B"
+    assert [len(q) for q in plan["queries"].values()] == [500] * 3
+    assert [len(f) for f in plan["confirming_evidence"]] == [300] * 8
