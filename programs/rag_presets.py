@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from ..retrievers.base import Retriever
 from .context import CountTokens, Passages, estimate_tokens
@@ -18,6 +18,7 @@ from .rag import RAG, NoRAG, SimpleRAG, SimpleRAGWithOptions
 from .rag_config import HCQRConfig, HyDEConfig, MainRAGConfig, RAGConfig, RerankConfig, RewritingConfig
 from .rerank_rag import PairScorer, RerankRAG
 from .rewriting import Rewriting
+from .spec import SpecBase, resolved_config
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class RAGParts:
     count: CountTokens = estimate_tokens
 
 
-class RAGSpec(BaseModel):
+class RAGSpec(SpecBase):
     """One row, resolved.
 
     Args:
@@ -44,36 +45,8 @@ class RAGSpec(BaseModel):
         retriever: settings of the retriever that differ from the experiment's.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    program: str
-    config: Mapping[str, Any] = Field(default_factory=dict)
     planner: Literal["lm", "rules"] = "lm"
     retriever: Mapping[str, Any] = Field(default_factory=dict)
-
-    def changed(self, changes: Mapping[str, Any]) -> RAGSpec:
-        """This spec with some fields changed: ``planner``, ``retriever.KEY``, or a field of the config.
-
-        Raises:
-            ValueError: a key that is none of these, or a value that does not fit.
-        """
-        data = self.model_dump()
-        for key, value in changes.items():
-            head, _, tail = key.partition(".")
-            if tail:
-                if head != "retriever":
-                    raise ValueError(f"no setting {key!r}")
-                data["retriever"] = {**data["retriever"], tail: value}
-            elif key in ("program", "planner"):
-                data[key] = value
-            else:
-                data["config"] = {**data["config"], key: value}
-        try:
-            spec = RAGSpec.model_validate(data)
-        except ValidationError as e:
-            raise ValueError(_one_line(e)) from e
-        spec.resolve()
-        return spec
 
     def resolve(self) -> RAGConfig:
         """The method's full config.
@@ -81,12 +54,8 @@ class RAGSpec(BaseModel):
         Raises:
             ValueError: no such program, or a key or value that its config does not have.
         """
-        if self.program not in RAG_PROGRAMS:
-            raise ValueError(f"no program {self.program!r}; there are {', '.join(RAG_PROGRAMS)}")
-        try:
-            return RAG_PROGRAMS[self.program].config.model_validate(dict(self.config))
-        except ValidationError as e:
-            raise ValueError(_one_line(e)) from e
+        config: RAGConfig = resolved_config(self.program, self.config, RAG_PROGRAMS)
+        return config
 
     @property
     def needs_model(self) -> bool:
@@ -99,14 +68,6 @@ class RAGSpec(BaseModel):
     @property
     def needs_retriever(self) -> bool:
         return self.program != "no-rag"
-
-
-def _one_line(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(p) for p in first["loc"])
-    if first["type"] == "extra_forbidden":
-        return f"no setting {where!r}"
-    return f"{where}: {first['msg']}"
 
 
 Build = Callable[[RAGSpec, RAGParts, Any], Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,43 +14,16 @@ MODEL_FREE = frozenset({"rules", "phrases"})
 """Generators that call no model."""
 
 
-class Spec(BaseModel):
-    """One row, resolved.
-
-    Args:
-        program: name of the method (a key of ``PROGRAMS``).
-        config: fields of the method's config class that differ from its defaults.
-        generator: ``lm``, ``rules`` or ``phrases`` (no model), or an arm of the design study:
-            ``lm-varied`` (samples are told to be distinct), ``lm-assigned`` (each has its own share of
-            the dimensions); ``lm-precedents`` shows it the nearest already-tagged facts.
-        verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
-        prompts: name or path of the prompt set.
-        verdicts: form of the verifier's answers.
-        selector: whether the shared listwise selector runs after the method.
-        retriever: settings of the retriever that differ from the experiment's.
-        serializer: settings of the serializer that differ from the domain's.
-        options: arguments of the method's own constructor.
-        replay: where not empty, the row whose logged hypotheses, queries and verdicts are used again in
-            place of the method's own (``ROW``, or ``FOLDER:ROW`` of an earlier run).
-        state: path of a compiled program's state (``abduce optimize``); empty: none.
-    """
+class SpecBase(BaseModel):
+    """What specs of both families share: a program's name, what its config changes, and how a spec is
+    changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     program: str
     config: Mapping[str, Any] = Field(default_factory=dict)
-    generator: Literal["lm", "lm-varied", "lm-assigned", "lm-precedents", "rules", "phrases"] = "lm"
-    verifier: Literal["lm", "symbolic"] = "lm"
-    prompts: str = "default"
-    verdicts: VerdictForm = "compact"
-    selector: bool = False
-    retriever: Mapping[str, Any] = Field(default_factory=dict)
-    serializer: Mapping[str, Any] = Field(default_factory=dict)
-    options: Mapping[str, Any] = Field(default_factory=dict)
-    replay: str = ""
-    state: str = ""
 
-    def changed(self, changes: Mapping[str, Any]) -> Spec:
+    def changed(self, changes: Mapping[str, Any]) -> Self:
         """This spec with some fields changed.
 
         A key is a field of the spec (``prompts``), a dotted one (``retriever.w_cov``,
@@ -71,11 +44,62 @@ class Spec(BaseModel):
             else:
                 data["config"] = {**data["config"], key: value}
         try:
-            spec = Spec.model_validate(data)
+            spec = type(self).model_validate(data)
         except ValidationError as e:
             raise ValueError(one_line(e)) from e
         spec.resolve()
         return spec
+
+    def resolve(self) -> BaseModel:
+        """The method's full config; raises ValueError where there is none."""
+        raise NotImplementedError
+
+
+def resolved_config(program: str, config: Mapping[str, Any], methods: Mapping[str, Any]) -> Any:
+    """The full config of a method of a table (``methods[program].config`` is its class).
+
+    Raises:
+        ValueError: no such program, or a key or value that its config does not have.
+    """
+    if program not in methods:
+        raise ValueError(f"no program {program!r}; there are {', '.join(methods)}")
+    try:
+        return methods[program].config.model_validate(dict(config))
+    except ValidationError as e:
+        raise ValueError(one_line(e)) from e
+
+
+class Spec(SpecBase):
+    """One row, resolved.
+
+    Args:
+        program: name of the method (a key of ``PROGRAMS``).
+        config: fields of the method's config class that differ from its defaults.
+        generator: ``lm``, ``rules`` or ``phrases`` (no model), or an arm of the design study:
+            ``lm-varied`` (samples are told to be distinct), ``lm-assigned`` (each has its own share of
+            the dimensions); ``lm-precedents`` shows it the nearest already-tagged facts.
+        verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
+        prompts: name or path of the prompt set.
+        verdicts: form of the verifier's answers.
+        selector: whether the shared listwise selector runs after the method.
+        retriever: settings of the retriever that differ from the experiment's.
+        serializer: settings of the serializer that differ from the domain's.
+        options: arguments of the method's own constructor.
+        replay: where not empty, the row whose logged hypotheses, queries and verdicts are used again in
+            place of the method's own (``ROW``, or ``FOLDER:ROW`` of an earlier run).
+        state: path of a compiled program's state (``abduce optimize``); empty: none.
+    """
+
+    generator: Literal["lm", "lm-varied", "lm-assigned", "lm-precedents", "rules", "phrases"] = "lm"
+    verifier: Literal["lm", "symbolic"] = "lm"
+    prompts: str = "default"
+    verdicts: VerdictForm = "compact"
+    selector: bool = False
+    retriever: Mapping[str, Any] = Field(default_factory=dict)
+    serializer: Mapping[str, Any] = Field(default_factory=dict)
+    options: Mapping[str, Any] = Field(default_factory=dict)
+    replay: str = ""
+    state: str = ""
 
     def resolve(self) -> SearchConfig:
         """The method's full config.
@@ -85,12 +109,8 @@ class Spec(BaseModel):
         """
         from .methods import PROGRAMS  # methods are built from specs
 
-        if self.program not in PROGRAMS:
-            raise ValueError(f"no program {self.program!r}; there are {', '.join(PROGRAMS)}")
-        try:
-            return PROGRAMS[self.program].config.model_validate(dict(self.config))
-        except ValidationError as e:
-            raise ValueError(one_line(e)) from e
+        config: SearchConfig = resolved_config(self.program, self.config, PROGRAMS)
+        return config
 
     @property
     def needs_model(self) -> bool:
