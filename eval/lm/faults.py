@@ -146,6 +146,8 @@ def describe(fault: Fault, said: str, *, model: str, attempts: int, elapsed: flo
 def spoken(error: Any) -> str:
     """The server's own words in an error, without the library's advice."""
     text = str(getattr(error, "message", "") or error)
-    for advice in ("\n\n  To fix:", "\n\n  credential came from:", " A gateway or proxy in front of"):
+    for advice in (
+        "\n\n  To fix:", "\n\n  credential came from:", " A gateway or proxy in front of", "; this is lm15's"
+    ):  # fmt: skip
         text = text.split(advice, 1)[0]
     return text.strip()

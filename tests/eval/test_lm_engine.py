@@ -145,6 +145,11 @@ def test_what_may_pass_is_tried_again_and_costs_nothing(stub, fault):
 def test_a_stalled_reply_is_given_up_after_the_time_out_and_asked_for_again(stub):
     stub.play("stall", "yes")
     assert served(stub.url, timeout=0.3).complete(request()).text == "yes"
+    stub.play("stall", "stall")
+    with pytest.raises(lm15.LM15Error) as caught:
+        served(stub.url, timeout=0.3, patience=Patience(tries=2)).complete(request())
+    assert "raise [lm] timeout" in str(caught.value)
+    assert "lm15" not in str(caught.value)  # nor advice of the library's, which nobody could follow
 
 
 def test_a_machine_that_is_off_is_away_and_one_that_is_silent_stalls():
