@@ -12,20 +12,22 @@ from typing import Any
 from ..programs.rag_presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag
 from ..retrievers.base import Retriever
 from ..retrievers.corpus import Corpus
+from ..retrievers.encoders import PRESETS
 from ..retrievers.errors import InputError
 from .qa_experiment import JudgeTable, QAExperiment
 from .qa_judging import Answering, Judge
 from .rows import Row
 
-ENCODERS = ("minilm", "medcpt")
+ENCODERS = tuple(PRESETS)
 """Kinds that are short for a dense retriever with the encoder of that name."""
 
 
 class PassageRetrievers:
     """Retrievers over one corpus by their settings; each is built once, when first asked for.
 
-    ``kind`` is one of ``retrievers.registry``, or ``medcpt`` or ``minilm`` (a dense retriever with the
-    encoder of that name). Passages are searched without the label-coverage term unless ``w_cov`` is set.
+    ``kind`` is one of ``retrievers.registry``, or a preset of ``retrievers.encoders`` such as ``medcpt`` or
+    ``minilm`` (a dense retriever with that encoder). Passages are searched without the label-coverage term
+    unless ``w_cov`` is set.
     """
 
     def __init__(self, corpus: Corpus, settings: Mapping[str, Any]) -> None:

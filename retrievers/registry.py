@@ -97,6 +97,8 @@ def _dense(
     from .dense import DenseRetriever
     from .vectors import VectorIndex
 
+    if index is not None and preset is None and not settings.get("model"):
+        preset = _preset_of(index)
     encoder, rest = _encoder(preset, settings)
     own = _parameters(DenseRetriever) - {"encoder", "vectors", "tokenizer", "engine_settings"}
     _only(rest, own | _parameters(VectorIndex), "dense", encoder_too=True)
@@ -105,6 +107,25 @@ def _dense(
     opened = DenseRetriever.open(index, encoder, **rest)
     _same(opened.collection, collection, index)
     return opened
+
+
+def _preset_of(index: str | Path) -> str:
+    """The preset whose encoder a dense index was made with.
+
+    Raises:
+        InputError: not a dense index, or its encoder is of no preset (its settings are not known then).
+    """
+    from .encoders import PRESETS
+    from .store import read_manifest
+
+    manifest = read_manifest(index)
+    if manifest["kind"] != "dense":
+        raise InputError(f"is an index of kind {manifest['kind']!r}, not 'dense'", file=Path(index))
+    name = manifest["parameters"]["encoder"]
+    for preset, its in PRESETS.items():
+        if its["model"] == name:
+            return preset
+    raise InputError(f"was encoded by {name!r}: give model (and its settings)", file=Path(index))
 
 
 def _hybrid(

