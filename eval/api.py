@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +87,10 @@ def evaluate(
         InputError: see :func:`abduce.eval.runner.run`.
     """
     listed = [e if isinstance(e, Example) else from_dspy(e, i) for i, e in enumerate(examples)]
-    made = [row_of(n, p, seeds) for n, p in rows.items()] if isinstance(rows, Mapping) else list(rows)
+    if isinstance(rows, Mapping):
+        made = [replace(row_of(n, p, seeds), ready=_ready(n, p, listed)) for n, p in rows.items()]
+    else:
+        made = list(rows)
     codec = codec or _codec_for(listed)
     options: dict[str, Any] = {"keep": out is None, **more}
     options |= {"codec": codec, "out": out, "concurrency": concurrency, "baseline": baseline}
@@ -95,6 +100,21 @@ def evaluate(
 
     with progress_bars() as on_progress:
         return run(made, listed, on_progress=on_progress, **options)
+
+
+def _ready(name: str, program: Program, examples: Sequence[Example]) -> Callable[[], None] | None:
+    """The check that the caller's model servers (:meth:`Models.context`) were started, for a program with
+    predictors."""
+    import dspy
+
+    from .lm.profiles import FACT_STAGES, RAG_STAGES
+
+    models = dspy.settings.get("models")
+    if models is None or not isinstance(program, dspy.Module) or not program.predictors():
+        return None
+    families = {"fact": FACT_STAGES, "question": RAG_STAGES}
+    stages = next((s for n, s in families.items() if examples and n in examples[0].inputs), ("",))
+    return partial(models.refuse_if_away, stages, f"the row {name!r}")
 
 
 def _codec_for(examples: Sequence[Example]) -> Codec:

@@ -52,8 +52,8 @@ class Models:
 
     Programs find their models in the caller's DSPy context: ``stage_lms`` maps a stage to its
     ``dspy.LM`` (None: the stage's kind is ``none``), ``lm`` is the one for every other stage,
-    ``adapter`` turns signatures into messages, ``meter`` counts. A predictor's own ``lm``
-    (``predictor.set_lm``) wins over all of them.
+    ``adapter`` turns signatures into messages, ``meter`` counts, ``models`` is this object.
+    A predictor's own ``lm`` (``predictor.set_lm``) wins over all of them.
     """
 
     def __init__(
@@ -96,7 +96,11 @@ class Models:
     def context(self, meter: Meter | None = None) -> Iterator[Models]:
         """Everything that runs inside (threads that copy the context included) uses these models."""
         with dspy.context(
-            lm=self.default, stage_lms=self.stages, adapter=self.adapter, meter=meter or self.meter
+            lm=self.default,
+            stage_lms=self.stages,
+            adapter=self.adapter,
+            meter=meter or self.meter,
+            models=self,
         ):
             yield self
 

@@ -8,11 +8,17 @@ import threading
 
 import dspy
 import pytest
+from abduce.eval.api import evaluate
 from abduce.eval.cli import app
+from abduce.eval.data import DataFolder
+from abduce.eval.domains import FINANCE
 from abduce.eval.evaluate import run_experiment
 from abduce.eval.lm import load
+from abduce.programs import FHS, Direct
 from abduce.programs.calls import NoModel
+from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
+from abduce.signatures.dimensions import load_schema
 from openai_stub import Status, Stub
 from typer.testing import CliRunner
 
@@ -221,3 +227,14 @@ def test_ask_and_tag_refuse_a_server_that_was_never_started_too(tmp_path):
     tagged = run("tag", "--program", "FHS", "--lm", experiment(tmp_path, url))
     assert isinstance(tagged.exception, InputError)
     assert "the program 'FHS' needs a model server and none answers" in str(tagged.exception)
+
+
+def test_evaluate_from_python_refuses_it_too_but_only_for_programs_that_ask(tmp_path):
+    folder = DataFolder.find()
+    facts = folder.facts(FINANCE, "dev")[:2]
+    retriever = BM25Retriever(folder.taxonomy(FINANCE))
+    asks = FHS(retriever, load_schema(FINANCE.schema))
+    with load({"kind": "vllm", "base_url": free_address()}) as models, models.context():
+        assert not evaluate({"direct": Direct(retriever)}, facts).rows[0].failed.any()
+        with pytest.raises(InputError, match="the row 'FHS' needs a model server and none answers"):
+            evaluate({"direct": Direct(retriever), "FHS": asks}, facts)
