@@ -44,7 +44,7 @@ def models():
     with LlamaServer(path, context=8192, slots=2, name="smollm2", wait=600) as server:
         table = {
             "kind": "llama-cpp", "path": str(path), "model": server.name, "base_url": server.url,
-            "timeout": 900, "max_tokens": 400,
+            "timeout": 900, "max_tokens": 200,
         }  # fmt: skip
         with load(table, cache=False) as served:
             yield served
@@ -95,9 +95,9 @@ def test_hcqr(name, models):
 
 
 def test_hyde(models):
-    program = HyDE(BM25Retriever(CORPUS, w_cov=0.0), CORPUS, HyDEConfig(documents=2, B_max=1))
+    program = HyDE(BM25Retriever(CORPUS, w_cov=0.0), CORPUS, HyDEConfig(documents=1, B_max=1))
     with models.context():
-        trace = check(program(question=QUESTION), 3)
+        trace = check(program(question=QUESTION), 2)
     written = sum(c.stage == "hyde" and c.ok for c in trace.calls)
     assert len(trace.notes["hypothetical_documents"]) == written
 
