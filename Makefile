@@ -29,6 +29,7 @@ $(VENV)/dev.stamp: $(VENV)/core.stamp
 $(VENV)/wheel.stamp: $(VENV)/core.stamp $(SOURCES) README.md LICENSE NOTICE
 	rm -rf build/wheel build/lib build/bdist.*
 	$(BIN)/python -m build --quiet --wheel --outdir build/wheel .
+	rm -rf build/lib build/bdist.* *.egg-info
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall build/wheel/*.whl
 	touch $@
 
@@ -43,7 +44,7 @@ lint: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest tests -q
+	$(BIN)/pytest tests -q
 
 bench: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	$(BIN)/python bench/run.py
