@@ -12,7 +12,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -61,9 +61,14 @@ class Table:
 
     def rich(self) -> RenderableType:
         """For the terminal: ``console.print(table.rich())``. Where the terminal is too narrow for a line a
-        row, what belongs to a value (interval, reference) moves to a line of its own below it; only then
-        are names wrapped."""
+        row, what belongs to a value (interval, reference) moves to a line of its own below it; then
+        names are wrapped, and what still does not fit goes on in a table of its own: no column is lost."""
         return _Fitted(self)
+
+    def part(self, columns: Sequence[int]) -> Table:
+        """The table with some of its columns, by their place."""
+        body = [[row[c] for c in columns] for row in self.rows]
+        return replace(self, columns=[self.columns[c] for c in columns], rows=body)
 
     def _rich(self, break_: str) -> RichTable:
         """The table with ``break_`` between a value and what belongs to it."""
@@ -164,9 +169,26 @@ class _Fitted:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.measure import Measurement
 
-        wide = self.table._rich(" ")
-        needed = Measurement.get(console, options.update(max_width=10_000), wide).maximum
-        yield wide if needed <= options.max_width else self.table._rich("\n")
+        def width(table: Table, break_: str) -> Measurement:
+            return Measurement.get(console, options.update(max_width=10_000), table._rich(break_))
+
+        if width(self.table, " ").maximum <= options.max_width:
+            yield self.table._rich(" ")
+            return
+        # Too wide even with what belongs to a value below it: the columns go on in a table of their own.
+        columns = list(range(1, len(self.table.columns)))
+        parts: list[list[int]] = [[]]
+        for column in columns:
+            wider = self.table.part([0, *parts[-1], column])
+            if parts[-1] and width(wider, "\n").minimum > options.max_width:
+                parts.append([])
+            parts[-1].append(column)
+        for i, part in enumerate(parts):
+            first, last = i == 0, i == len(parts) - 1
+            table = self.table.part([0, *part])
+            yield replace(
+                table, title=self.table.title if first else "", notes=self.table.notes if last else ()
+            )._rich("\n")
 
 
 _PARTS = ("low", "high", "sd", "reference", "mark")

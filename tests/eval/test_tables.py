@@ -100,3 +100,15 @@ def test_html_is_escaped() -> None:
 def test_ragged_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="2 cells under 1"):
         Table(["a"], [["x", "y"]])
+
+
+def test_no_column_is_lost_on_a_narrow_terminal():
+    columns = ["row", *(f"column{i}" for i in range(14))]
+    rows = [["a method with a long name", *(0.123 for _ in range(14))]]
+    stream = io.StringIO()
+    Console(file=stream, width=60).print(Table(columns, rows, title="wide", notes=["a note"]).rich())
+    text = stream.getvalue()
+    assert all(name in text.split() for name in columns[1:])
+    assert max(map(len, text.splitlines())) <= 60
+    assert text.count("wide") == 1
+    assert text.count("a note") == 1
