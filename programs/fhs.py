@@ -87,7 +87,7 @@ class FHS(Program):
             drawn = self.generator(
                 fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
             )
-        kept = kept_samples(drawn, self.config.keep)
+        kept = kept_samples(drawn, self.config.keep, trace)
         trace.hypotheses += kept
         unnormalised = [self.schema.unnormalised(h) for h in kept]
         if any(unnormalised):

@@ -25,9 +25,15 @@ class Generator(Protocol):
     ) -> Sequence[Hypothesis | None]: ...
 
 
-def kept_samples(drawn: Sequence[Hypothesis | None], keep: Sequence[int] = ()) -> list[Hypothesis]:
-    """The samples that are used: those with the indices ``keep`` (empty: all), without the dropped ones."""
-    return [h for j, h in enumerate(drawn) if h is not None and (not keep or j in keep)]
+def kept_samples(drawn: Sequence[Hypothesis | None], keep: Sequence[int], trace: Trace) -> list[Hypothesis]:
+    """The samples that are used: those with the indices ``keep`` (empty: all), without the dropped ones.
+
+    Where some are left out, the trace notes the numbers of the others (``notes["samples"]``).
+    """
+    numbers = [j for j, h in enumerate(drawn) if h is not None and (not keep or j in keep)]
+    if len(numbers) < len(drawn):
+        trace.notes["samples"] = numbers
+    return [h for j in numbers if (h := drawn[j]) is not None]
 
 
 class LMGenerator(dspy.Module):

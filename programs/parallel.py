@@ -55,7 +55,7 @@ class Parallel(Program):
             drawn = self.describer(
                 fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
             )
-        trace.hypotheses += kept_samples(drawn, self.config.keep)
+        trace.hypotheses += kept_samples(drawn, self.config.keep, trace)
         identifier = self.serializer.identify(fact)
         queries = render(fact, identifier, trace.hypotheses, self.schema, ("definition",))
         self.search(fact, queries or [self.fall_back(fact, trace)], trace)

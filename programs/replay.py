@@ -62,13 +62,16 @@ class Replay(Program):
         trace = self.start()
         if old.settings.get("J", self.config.J) < self.config.J and not old.notes.get("targets"):
             raise ValueError(f"J is {self.config.J}, but the log has {old.settings['J']} samples")
-        drawn = range(min(self.config.J, len(old.hypotheses)))
-        if old.notes.get("targets") is not None or len(old.hypotheses) > old.settings.get("J", 0):
-            drawn = range(len(old.hypotheses))  # later rounds and sub-queries are not samples
-        kept = [j for j in drawn if not self.config.keep or j in self.config.keep]
+        # The numbers of the samples that the log kept; what comes after them (later rounds, sub-queries) are
+        # no samples, and all are taken.
+        samples = old.notes.get("samples", range(min(len(old.hypotheses), old.settings.get("J", 0))))
+        chosen = [s < self.config.J and (not self.config.keep or s in self.config.keep) for s in samples]
+        kept = [j for j in range(len(old.hypotheses)) if j >= len(samples) or chosen[j]]
         places = {j: place for place, j in enumerate(kept)}
         trace.hypotheses = [old.hypotheses[j] for j in kept]
         self._retrieve(fact, old, places, trace)
+        if old.hypotheses and not kept:  # the samples that this row would have drawn were dropped
+            self.search(fact, [self.fall_back(fact, trace)], trace)
         if old.pool is None:
             if len(trace.rankings) != 1:
                 raise ValueError("the log has several rankings and no fusion of them: it cannot be replayed")

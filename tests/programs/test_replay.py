@@ -168,3 +168,27 @@ def test_the_log_itself_is_checked_too(parts, lm, using, table_fact):
         replayed(parts, logged.trace)(fact=table_fact)
     with pytest.raises(ValueError, match="2 samples"):
         replayed(parts, logged.trace, {"J": 3, "beta": 0.0})(fact=table_fact)
+
+
+def test_a_dropped_sample_keeps_its_number(parts, scripted, reply, using, table_fact):
+    """With sample 0 lost, one sample of the log is what one sample of a run is: the direct query."""
+
+    def generate(asked):
+        if asked.sample % 100 == 0:
+            return "no JSON"
+        return reply("income tax expense and goodwill", Family="tax")
+
+    lm = scripted(generator=generate, verifier=verdicts)
+    with using(lm):
+        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
+        alone = build(PRESETS["FHS"].changed({"J": 1, "beta": 0.0}), parts)(fact=table_fact)
+        second = build(PRESETS["FHS"].changed({"keep": (1,), "beta": 0.0}), parts)(fact=table_fact)
+    assert logged.trace.notes["samples"] == [1]
+    assert len(logged.trace.hypotheses) == 1
+    again = replayed(parts, logged.trace, {"J": 1, "beta": 0.0})(fact=table_fact)
+    assert [q.form for q in again.trace.queries] == ["direct"]
+    assert list(again.ranking.ids) == list(alone.ranking.ids)
+    other = replayed(parts, logged.trace, {"keep": (1,), "beta": 0.0})(fact=table_fact)
+    assert list(other.ranking.ids) == list(second.ranking.ids)
+    same = replayed(parts, logged.trace)(fact=table_fact)
+    assert same.ranking.scores.tolist() == logged.ranking.scores.tolist()
