@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...retrievers.errors import InputError
+from .release import UNREADABLE
 
 SPLITS = ("train", "dev", "test")
 MAX_FILE = 8 * 1024 * 1024
@@ -126,7 +126,7 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
                     if stream is not None and member.name.endswith((".txt", ".tsv")):
                         _check_size(path, member.name, member.size)
                         yield member.name, stream.read()
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as e:
+    except UNREADABLE as e:
         raise InputError(
             f"is corrupted, or neither a folder, a tar nor a zip archive ({e})", file=path
         ) from e

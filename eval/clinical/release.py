@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import re
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -13,6 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from ...retrievers.errors import InputError
+
+UNREADABLE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,  # encrypted, or (NotImplementedError) a method or version that zipfile does not know
+    UnicodeDecodeError,
+)
+"""What the standard library raises for archives that are damaged, encrypted or of an unknown kind."""
 
 KINDS = ("codes", "order", "codes addenda", "tabular", "index", "eindex", "neoplasm", "drug")
 """Kinds of release files: ``eindex`` is the external-cause index, ``codes addenda`` what the year added."""
@@ -56,7 +70,7 @@ class ReleaseFile:
             else:
                 with self.path.open("rb") as stream:
                     data = stream.read(MAX_BYTES + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as e:
+        except UNREADABLE as e:
             raise InputError(f"is corrupted or cannot be read ({e})", file=str(self)) from e
         if len(data) > MAX_BYTES:
             raise InputError(f"is larger than {MAX_BYTES >> 20} MB", file=str(self))
@@ -146,7 +160,7 @@ class Release:
         try:
             with zipfile.ZipFile(path) as archive:
                 names = archive.namelist()
-        except (zipfile.BadZipFile, OSError) as e:
+        except UNREADABLE as e:
             raise InputError(f"is a corrupted zip archive ({e})", file=path) from e
         for name in names:
             found = _describe(name.rsplit("/", 1)[-1], path, name)

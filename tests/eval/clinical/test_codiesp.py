@@ -198,6 +198,19 @@ def test_bad_archives_are_one_line(tmp_path: Path) -> None:
         read_corpus(tmp_path / "none")
 
 
+@pytest.mark.parametrize(("place", "value"), [(8, 1), (6, 200)], ids=["encrypted", "unknown version"])
+def test_a_zip_that_cannot_be_unpacked_is_one_line(tmp_path: Path, place: int, value: int) -> None:
+    path = tmp_path / "c.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "text")
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + place] = value  # in the central directory
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="corrupted") as caught:
+        read_corpus(path)
+    assert "\n" not in str(caught.value)
+
+
 def test_the_model_method_needs_a_model_and_the_other_refuses_one(tmp_path: Path, inventory: Path) -> None:
     with pytest.raises(InputError, match="needs a file with an \\[lm\\] table"):
         build_with(tmp_path, inventory, tmp_path / "out", "model", None, 1)
