@@ -151,7 +151,8 @@ class Shelf:
                 add(getattr(weights, name), found[self.columns["context"][groups]])
         add(weights.same_period, self.columns["period"][groups] == locus.period)
         add(weights.digits, np.abs(self.columns["digits"][groups] - locus.digits))
-        add(weights.recency, self.columns["year"][groups] - self.latest)
+        years = self.columns["year"][groups]
+        add(weights.recency, np.where(years > 0, years - self.latest, 0))  # an unknown year is neutral
         company = self.companies.find(fact.company)
         if scope == "own" and company >= 0:
             add(weights.same_company, self.columns["company"][groups] == company)

@@ -6,6 +6,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,13 @@ def read_workbook(path: Path) -> list[Block]:
             continue
         if (sheet.max_row or 0) * (sheet.max_column or 0) > 4 * MAX_CELLS:
             raise InputError(f"the sheet {sheet.title!r} has too many cells", file=path)
-        shown = (r for r in range(1, sheet.max_row + 1) if not sheet.row_dimensions[r].hidden)
-        rows = [_sheet_row(sheet, r) for r in shown]
+        width = sheet.max_column or 0  # worked out over all cells: asked once, not for every row
+        hidden = {c for c in range(1, width + 1) if _hidden_column(sheet, c)}
+        rows = [
+            _sheet_row(cells, hidden)
+            for r, cells in enumerate(sheet.iter_rows(max_col=width), 1)
+            if not sheet.row_dimensions[r].hidden
+        ]
         blocks += _tables(rows, f"{path}: sheet {sheet.title!r}", sheet.title)
     return blocks
 
@@ -88,11 +94,11 @@ def _check_zip(path: Path) -> None:
         raise InputError(f"would unpack to {total // 2**20:,} MB: refused as a zip bomb", file=path)
 
 
-def _sheet_row(sheet: Any, r: int) -> list[Any]:
+def _sheet_row(cells: Sequence[Any], hidden: AbstractSet[int]) -> list[Any]:
     return [
         _Shown(_text(c), float(c.alignment.indent or 0) if c.alignment else 0.0)
-        for c in sheet[r]
-        if not _hidden_column(sheet, c.column)
+        for column, c in enumerate(cells, 1)
+        if column not in hidden
     ]
 
 
