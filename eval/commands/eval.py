@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -55,7 +55,19 @@ def evaluate(
     from ..experiment import lm_table
     from ..families import ir_file, qa_file
 
-    given = None if lm is None else lm_table(lm)
+    shared: dict[str, Any] = {
+        "data": data,
+        "split": split,
+        "limit": limit,
+        "rows": row or [],
+        "out": out,
+        "concurrency": concurrency,
+        "skip_bad": skip_bad,
+        "retry_failed": retry_failed,
+        "intervals": intervals,
+        "lm": None if lm is None else lm_table(lm),
+        "cache": not no_cache,
+    }
     if (path := ir_file(experiment)) is not None:
         from ..ir import parse_ir, run_ir
 
@@ -64,37 +76,10 @@ def evaluate(
         from ..qa_evaluate import run_qa
         from ..qa_experiment import parse_qa
 
-        run_qa(
-            parse_qa(path.read_text(encoding="utf-8"), path),
-            data=data,
-            split=split,
-            limit=limit,
-            rows=row or [],
-            out=out,
-            concurrency=concurrency,
-            skip_bad=skip_bad,
-            retry_failed=retry_failed,
-            intervals=intervals,
-            lm=given,
-            cache=not no_cache,
-            retriever=retriever,
-        )
+        run_qa(parse_qa(path.read_text(encoding="utf-8"), path), retriever=retriever, **shared)
         return
     if retriever is not None:
         raise InputError("--retriever changes RAG experiments; this one names its own in [retriever]")
     from ..evaluate import run_experiment
 
-    run_experiment(
-        experiment,
-        data=data,
-        split=split,
-        limit=limit,
-        rows=row or [],
-        out=out,
-        concurrency=concurrency,
-        skip_bad=skip_bad,
-        retry_failed=retry_failed,
-        intervals=intervals,
-        lm=given,
-        cache=not no_cache,
-    )
+    run_experiment(experiment, **shared)
