@@ -161,7 +161,8 @@ class DimensionSchema(_Part):
 
     The paper's category profile is the tuple of a candidate's category sets on the vocabulary-matched
     dimensions. ``evidence`` and ``concept`` are the words that prompts use for a fact and a concept;
-    ``fields`` describes the evidence's parts (``value``, ``source_context``, ...) in the domain's own words.
+    ``fields`` describes the evidence's parts (``value``, ``source_context``, ...) in the domain's own words;
+    ``without`` names those that no fact of the domain has, which prompts leave out.
     """
 
     name: str
@@ -169,6 +170,7 @@ class DimensionSchema(_Part):
     evidence: str = "a located value in a document"
     concept: str = "concept"
     fields: Mapping[str, str] = Field(default_factory=dict)
+    without: tuple[Literal["datatype", "input_type", "row_header", "column_header"], ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:

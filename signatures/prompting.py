@@ -95,7 +95,7 @@ def build(
         output: the pydantic type of ``answer``.
         prompts: name or path of the prompt set. A set of the user's own need not have every
             predictor: what it lacks is taken from ``default``.
-        schema: fills the placeholders of the instructions.
+        schema: fills the placeholders of the instructions; the inputs that it is ``without`` are left out.
 
     Raises:
         ValueError: the set has no such predictor, or does not fit the signature.
@@ -114,6 +114,8 @@ def build(
         marks = {"{evidence}": schema.evidence, "{concept}": schema.concept, "{dimensions}": describe(schema)}
         for mark, text in marks.items():
             instructions = instructions.replace(mark, text)
+    if schema is not None:
+        order = tuple(f for f in order if f not in schema.without)
     words = {**inputs, **({} if schema is None else schema.fields), **prompt.fields}
     fields: dict[str, Any] = {f: (str, dspy.InputField(desc=words[f])) for f in order}
     fields["answer"] = (output, dspy.OutputField(desc="the answer as JSON"))

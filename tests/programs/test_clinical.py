@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from abduce.programs import FHS, FHSConfig
-from abduce.programs.presets import Parts, build, spec_named
+from abduce.programs.presets import PRESETS, Parts, build, spec_named
 from abduce.programs.serialize import Serializer
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.taxonomy import Taxonomy
-from abduce.signatures.dimensions import load_schema
+from abduce.signatures.dimensions import DimensionSchema, load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext
 
 FOCI = ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure")
@@ -150,3 +150,36 @@ def test_queries_of_a_narrative_fact_are_definition_forms_behind_the_identifier(
         trace = FHS(BM25Retriever(codes), ICD, FHSConfig(), serializer=SERIALIZER)(fact=fact).trace
     assert [q.form for q in trace.queries] == ["definition", "definition"]
     assert {q.text for q in trace.queries} == {"gastric reflux diagnosis reflux of the stomach"}
+
+
+MODEL_ROWS = [n for n, s in PRESETS.items() if s.needs_model and not s.uses_precedents and not s.needs_gold]
+
+
+@pytest.mark.parametrize("prompts", ["paper", "default"])
+@pytest.mark.parametrize("name", MODEL_ROWS)
+def test_no_prompt_has_the_header_fields_that_a_mention_lacks(
+    name, prompts, codes, fact, scripted, reply, using
+):
+    lm = model(scripted, reply)
+    row = spec_named(name).changed({"selector": True, "prompts": prompts})
+    if row.verdicts == "graded":
+        lm = scripted(generator=reply("reflux"), verifier=graded, selector={"ids": []})
+    index = BM25Retriever(codes)
+    with using(lm):
+        build(row, Parts(lambda _: index, codes, ICD, SERIALIZER))(fact=fact)
+    assert lm.asked
+    for asked in lm.asked:
+        assert "header" not in asked.prompt, asked.stage
+        assert "]]\nnone" not in asked.prompt, asked.stage
+
+
+def graded(asked):
+    return {"verdicts": [[50] * 6] * (asked.field("candidates").count("\n") + 1)}
+
+
+def test_a_schema_can_only_leave_out_what_a_fact_may_lack():
+    dimension = '[[dimension]]\nname = "A"\nmatch = "overlap"\ndescription = "a"\n'
+    text = f'name = "x"\nwithout = ["value"]\n{dimension}'
+    with pytest.raises(ValueError, match=r"without\.0"):
+        DimensionSchema.from_toml(text)
+    assert DimensionSchema.from_toml(text.replace('"value"', '"datatype"')).without == ("datatype",)
