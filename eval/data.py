@@ -61,11 +61,11 @@ class DataFolder:
         hint = "; it is not among the bundled data: give --data DIR" if self.bundled else ""
         raise InputError(f"no such file{hint}", file=path)
 
-    def taxonomy(self, domain: Domain) -> Taxonomy:
-        """The inventory of a domain."""
+    def taxonomy(self, domain: Domain, whole: bool = False) -> Taxonomy:
+        """The inventory of a domain: what its evaluation ranks, or the ``whole`` release."""
         path = self.file(domain.name, domain.inventory)
         if domain.load is not None:
-            return domain.load(path, domain.taxonomy)
+            return domain.load(path, domain.taxonomy, whole)
         return Taxonomy.load(path, domain.taxonomy, domain.indexed, domain.definition_field)
 
     def facts(self, domain: Domain, split: str, bad: list[InputError] | None = None) -> list[Example]:

@@ -23,7 +23,8 @@ class Domain:
         serializer: how facts become text.
         splits: split name to the file of its facts.
         definition_field: the inventory's field that holds the definition, where it is not usual.
-        load: reads the inventory file under the taxonomy's name; None: any JSONL or CSV taxonomy.
+        load: reads the inventory file under the taxonomy's name, whole or what the evaluation ranks of it;
+            None: any JSONL or CSV taxonomy, always whole.
         fact_fields, context_fields: our name of a field to the name that the domain's files use.
         fact_constants: fields that every fact of the domain has and its files do not state.
         groups: group of an example (what reports break down by) to the field of its fact.
@@ -39,7 +40,7 @@ class Domain:
     serializer: Serializer = field(default_factory=Serializer)
     splits: Mapping[str, str] = field(default_factory=dict)
     definition_field: str | None = None
-    load: Callable[[Path, str], Taxonomy] | None = None
+    load: Callable[[Path, str, bool], Taxonomy] | None = None
     fact_fields: Mapping[str, str] = field(default_factory=dict)
     context_fields: Mapping[str, str] = field(default_factory=dict)
     fact_constants: Mapping[str, str] = field(default_factory=dict)
@@ -65,10 +66,10 @@ FINANCE = Domain(
 )
 
 
-def _load_icd10cm(path: Path, name: str) -> Taxonomy:
+def _load_icd10cm(path: Path, name: str, whole: bool) -> Taxonomy:
     from .clinical.inventory_file import load_inventory
 
-    return load_inventory(path, name)
+    return load_inventory(path, name, whole)
 
 
 CLINICAL = Domain(

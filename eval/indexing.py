@@ -21,18 +21,24 @@ KINDS = ("bm25", "dense", "milvus")
 
 
 def load_source(source: str, passages: bool = False, data: Path | None = None) -> Collection[Any]:
-    """What is indexed: a domain's inventory, a corpus by name, or a file of concepts or passages.
+    """What is indexed: a domain's inventory, a release by name, a corpus, or a file of concepts or passages.
+
+    A domain's name (``clinical``) means what its evaluation ranks, a taxonomy's (``icd10cm-2018``) the whole
+    release.
 
     Raises:
         InputError: there is no such thing, or it cannot be read.
     """
     if source in DOMAINS:
         return DataFolder.find(data).taxonomy(domain_named(source))
+    for domain in DOMAINS.values():
+        if source == domain.taxonomy:
+            return DataFolder.find(data).taxonomy(domain, whole=True)
     if source in CORPORA or source.startswith("hf:"):
         return load_corpus(source, DataFolder.find(data) if source in CORPORA else None)
     path = Path(source)
     if not path.exists() and not path.suffix:
-        known = ", ".join([*DOMAINS, *CORPORA])
+        known = ", ".join([*DOMAINS, *(d.taxonomy for d in DOMAINS.values()), *CORPORA])
         raise InputError(f"no source {source!r}; there are {known}, or give a file")
     if passages:
         return load_corpus(source) if path.is_dir() or path.suffix == ".parquet" else Corpus.load(path)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import track
@@ -33,6 +33,9 @@ from .lm.use import models_for
 from .precedents import PrecedentSource
 from .rows import Example
 from .session import make_parts
+
+if TYPE_CHECKING:
+    from .clinical.coding import Coder
 
 COLUMNS = (
     "fact_id",
@@ -65,6 +68,8 @@ def cell(value: object) -> str:
 def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
     """A taxonomy by its name, or by the path of a file or an index folder.
 
+    A release by its name is whole, also where the domain's evaluation keeps a part of it.
+
     The facts of a file, or of a folder whose taxonomy no domain knows, are taken for finance-like ones.
 
     Raises:
@@ -72,7 +77,7 @@ def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
     """
     for domain in DOMAINS.values():
         if domain.taxonomy == name:
-            return folder.taxonomy(domain), domain
+            return folder.taxonomy(domain, whole=True), domain
     path = Path(name)
     if path.is_dir():
         opened = open_index(path, read_manifest(path)["kind"]).collection()
@@ -146,7 +151,7 @@ def _tag(
     if mentions is not None:
         from .clinical.tagnote import tag_note
 
-        at_hand = partial(_ready, taxonomy, folder, program, schema, options)
+        at_hand = partial(_coder, taxonomy, folder, program, schema, options)
         tag_note(path, mentions, at_hand, top, out, console)
         return
     found, domain = find_taxonomy(taxonomy, folder)
@@ -218,13 +223,21 @@ def _method(
     return build(spec, parts), parts
 
 
-def _ready(
+def _coder(
     name: str, folder: DataFolder, program: str, schema: str | None, options: DocumentOptions
-) -> tuple[Taxonomy, Mapping[str, str], Any]:
-    """A taxonomy by name, what all facts of its domain share, and a program over it."""
+) -> Coder:
+    """What codes the mentions of a note: a program over the taxonomy of a name, or over some of its codes."""
+    from .clinical.coding import Coder
+    from .clinical.within import build_within
+
     found, domain = find_taxonomy(name, folder)
     source = options.source(program, folder, domain)
-    return found, domain.fact_constants, _method(program, found, domain, schema, source, name)[0]
+    method, parts = _method(program, found, domain, schema, source, name)
+    within = partial(build_within, spec_named(program), parts)
+    hint = ""
+    if domain.load is not None and Path(name).is_dir():
+        hint = f"; if it is new in its year, index the whole release ({domain.taxonomy}), not {domain.name}"
+    return Coder(found, method, within, domain.fact_constants, hint)
 
 
 def _run(

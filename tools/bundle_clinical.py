@@ -25,7 +25,7 @@ def main(release: str, data: str) -> None:
         build(release, 2018, folder)
         name = "icd10cm_fy2018_taxonomy.jsonl.gz"
         rows = [row for _, row in read_jsonl(Path(folder) / name)]
-    wanted = [compact_row(row) for row in rows if row["in_codiesp_inventory"]]
+    wanted = [compact_row(row) for row in rows]
     facts, cases = [], set()
     for _, fact in read_jsonl(Path(data) / "facts_dev.jsonl.gz"):
         if len(facts) >= FACTS and fact["case_id"] not in cases:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...retrievers.taxonomy import Taxonomy
-
-_CODES = re.compile(
-    r"([A-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?)(\.?-(?![A-Z]))?(?:\s*-\s*([A-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?))?"
-)
+from .named import named_codes
 
 
 @dataclass(frozen=True)
@@ -19,7 +15,8 @@ class Exclusion:
     """One exclusion note of a code.
 
     ``kind`` is 1 (never both codes) or 2 (the condition is not part of this one, both may stand),
-    ``node`` the section, category or code that the note stands at, ``note`` its text.
+    ``node`` the chapter (``chapter 4``), section (``A00-A09``), category or code that the note stands at,
+    ``note`` its text.
     """
 
     code: str
@@ -27,49 +24,64 @@ class Exclusion:
     node: str
     note: str
 
+    @property
+    def level(self) -> str:
+        """``chapter``, ``section``, ``category`` or ``code``."""
+        if self.node.startswith("chapter "):
+            return "chapter"
+        if "-" in self.node:
+            return "section"
+        return "category" if len(self.node) == 3 else "code"
+
     def covers(self, other: str) -> bool:
         """Whether the note names a code, or a category or range that it lies in."""
-        return any(_within(other, first, last) for first, last in named_codes(self.note))
+        return any(named.covers(other) for named in named_codes(self.note))
 
     @property
     def line(self) -> str:
         """``Excludes1 at A00: carrier of cholera (Z22.1)``."""
-        return f"Excludes{self.kind} at {self.node}: {self.note}"
-
-
-def named_codes(note: str) -> list[tuple[str, str]]:
-    """First and last code of each code or range that a note names in its brackets.
-
-    ``(A30-A49)`` is a range; ``(I27.2-)`` and ``(Z22.1)`` are one prefix, given twice.
-    """
-    found = []
-    for inside in re.findall(r"\(([^()]*)\)", note):
-        for first, open_end, last in _CODES.findall(inside):
-            found.append((first, last if last and not open_end else first))
-    return found
-
-
-def _within(code: str, first: str, last: str) -> bool:
-    """Whether a code lies at or below ``first``, at or below ``last``, or between them."""
-    plain = code.replace(".", "")
-    low, high = first.replace(".", ""), last.replace(".", "")
-    return plain.startswith((low, high)) or (low < plain[: len(low)] and plain[: len(high)] < high)
+        place = f"section {self.node}" if self.level == "section" else self.node
+        return f"Excludes{self.kind} at {place}: {self.note}"
 
 
 def exclusions(code: str, metadata: Mapping[str, Any]) -> list[Exclusion]:
-    """The exclusion notes of a code, its own and those it inherits from its section on."""
+    """The exclusion notes of a code, those it inherits from its chapter on and its own; Excludes1 first."""
     found = []
     for kind in (1, 2):
+        chapter = f"chapter {metadata.get('chapter', '')}"
+        found += [Exclusion(code, kind, chapter, str(t)) for t in metadata.get(f"chapter_excludes{kind}", ())]
         for text in metadata.get(f"excludes{kind}", ()):
             node, _, note = str(text).partition(": ")
             found.append(Exclusion(code, kind, node, note))
     return found
 
 
-def conflicts(code: str, metadata: Mapping[str, Any], others: Iterable[str]) -> list[tuple[Exclusion, str]]:
-    """The notes of a code that name one of the other codes, with that code; Excludes1 first."""
-    wanted = [o for o in dict.fromkeys(others) if o != code]
-    return [(e, other) for e in exclusions(code, metadata) for other in wanted if e.covers(other)]
+class Meeting:
+    """Which codes of one note of a patient the exclusion notes of others name.
+
+    Args:
+        places: where each code stands: code to the ids of its mentions.
+    """
+
+    def __init__(self, places: Mapping[str, Sequence[str]]) -> None:
+        self.places = places
+        self._named: dict[str, tuple[str, ...]] = {}
+
+    def named(self, exclusion: Exclusion) -> tuple[str, ...]:
+        """The codes that an exclusion note names, but for the note's own code."""
+        if exclusion.note not in self._named:
+            found = named_codes(exclusion.note)
+            self._named[exclusion.note] = tuple(c for c in self.places if any(n.covers(c) for n in found))
+        return tuple(c for c in self._named[exclusion.note] if c != exclusion.code)
+
+    def conflicts(self, excluded: Iterable[Exclusion]) -> list[tuple[Exclusion, str]]:
+        """The notes that name one of the codes, with that code, in the order of the notes."""
+        return [(e, other) for e in excluded for other in self.named(e)]
+
+    def where(self, code: str) -> str:
+        """The mentions that have a code: ``m2``, ``m2, m5``, ``m2, m5 and 3 more``."""
+        ids = self.places[code]
+        return ", ".join(ids[:2]) + (f" and {len(ids) - 2} more" if len(ids) > 2 else "")
 
 
 def billable_children(code: str, taxonomy: Taxonomy) -> list[str]:

@@ -245,6 +245,8 @@ def build_rows(
             "seventh_character": {"char": code[-1], "meaning": seventh[code[-1]]} if extended else None,
             "excludes1": _excludes(path, "excludes1"),
             "excludes2": _excludes(path, "excludes2"),
+            "chapter_excludes1": list(path[0].notes.get("excludes1", ())),
+            "chapter_excludes2": list(path[0].notes.get("excludes2", ())),
             "index_terms_seventh_char_base": terms.get(("alphabetic base", code), []),
         }
         row |= {name: terms.get((source, code), []) for source, name in INDEX_FIELDS.items()}
@@ -253,5 +255,5 @@ def build_rows(
 
 
 def _excludes(path: Sequence[Node], kind: str) -> list[str]:
-    """``NODE: note`` from the section down; the chapters' own notes hold for whole body systems."""
+    """``NODE: note`` from the section down; the chapters' own notes are fields of their own."""
     return [f"{n.shown}: {t}" for n in path if n.kind != "chapter" for t in n.notes.get(kind, ())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ from .inventory import documentation
 DATATYPE = "diagnosis"
 """The code class of every billable code: the datatype of all concepts and facts of the domain."""
 
-KEPT = ("section", "category", "parent", "seventh_character", "excludes1", "excludes2")
+NOTES = ("excludes1", "excludes2", "chapter_excludes1", "chapter_excludes2")
+"""Exclusion notes: of the section and below, and of the chapter."""
+
+KEPT = ("section", "category", "parent", "seventh_character", *NOTES)
 """Further fields that go to a concept's metadata; the text ones are in its definition."""
 
 COMPACT = (
@@ -33,7 +36,8 @@ def load_inventory(path: str | Path, name: str = "icd10cm-2018", whole: bool = F
 
     The definition of a concept is its documentation, put together anew
     (:func:`~abduce.eval.clinical.inventory.documentation`), and the fields that the ``icd10cm`` schema
-    reads are worked out where the file does not have them.
+    reads are worked out where the file does not have them. Where the rows have no notes of the chapters,
+    they are taken from the ``_tabular_nodes`` file beside, if there is one.
 
     Args:
         path: the inventory file.
@@ -61,13 +65,15 @@ def load_inventory(path: str | Path, name: str = "icd10cm-2018", whole: bool = F
         raise InputError("holds no code", file=path)
     if any("laterality" not in row for row in rows):  # the compact form leaves out empty fields, never this
         add_derived(rows)
+    if not any(field in row for row in rows for field in NOTES[2:]):
+        _add_chapter_notes(rows, path)
     concepts = (_concept(row) for row in rows)
     return Taxonomy(concepts, name, ("id", "label", "definition"))
 
 
 def _concept(row: Mapping[str, Any]) -> Concept:
     metadata = {field: row[field] for field in (*FIELDS, *KEPT) if row.get(field)}
-    for field in ("excludes1", "excludes2"):
+    for field in NOTES:
         if field in metadata:  # a note stands with hundreds of codes: keep one text of it
             metadata[field] = [sys.intern(note) for note in metadata[field]]
     return Concept(
@@ -77,6 +83,22 @@ def _concept(row: Mapping[str, Any]) -> Concept:
         datatype=DATATYPE,
         metadata=metadata,
     )
+
+
+def _add_chapter_notes(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Put the exclusion notes of its chapter into every row, in place."""
+    name = path.name.removesuffix(".gz").replace("_taxonomy", "_tabular_nodes")
+    beside = [path.with_name(n) for n in (f"{name}.gz", name)]
+    nodes = next((p for p in beside if p != path and p.is_file()), None)
+    if nodes is None:
+        return
+    chapters: dict[str, dict[str, Any]] = {}
+    for _, node in read_jsonl(nodes):
+        if node.get("kind") == "chapter":
+            notes = {f"chapter_{kind}": node[kind] for kind in NOTES[:2] if node.get(kind)}
+            chapters[str(node.get("node", "")).removeprefix("chapter ")] = notes
+    for row in rows:
+        row |= chapters.get(str(row["chapter"]), {})
 
 
 def compact_row(row: Mapping[str, Any]) -> dict[str, Any]:

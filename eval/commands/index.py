@@ -20,7 +20,10 @@ app = typer.Typer(
 def build(
     source: Annotated[
         str,
-        typer.Argument(help="finance, clinical, a corpus (medical, disease-ontology), or a file of yours."),
+        typer.Argument(
+            help="finance or clinical (what experiments rank), us-gaap-2024 or icd10cm-2018 (whole), "
+            "a corpus (medical, disease-ontology), or a file of yours."
+        ),
     ],
     out: Annotated[
         Path, typer.Argument(help="The index folder to write (milvus: a .db file or an address).")

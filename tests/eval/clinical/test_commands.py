@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -35,14 +36,15 @@ def test_build_both_and_code_a_note(cli, built: Path, tmp_path: Path) -> None:
     tag = ("tag", note, "--taxonomy", "icd10cm-2018", "--mentions", mentions, "--data", built.parent)
     ran = cli(*tag)
     assert ran.code == 0, ran.err
-    assert "Your code S40: a category with 3 billable codes" in ran.out
+    said = " ".join(ran.out.split())
+    assert "Your code S40: a category with 3 billable codes, ranked among these alone" in said
     assert "-> │ S40.011A" in ran.out
     ran = cli(*tag, "--out", tmp_path / "codes.csv")
-    assert "1 mentions coded, 0 with warnings" in ran.out
+    assert "1 mention, 1 coded, 0 with warnings" in ran.out
     assert "S40.011A" in (tmp_path / "codes.csv").read_text()
 
     index = tmp_path / "icd.index"
-    ran = cli("index", "build", "clinical", index, "--data", built.parent)
+    ran = cli("index", "build", "icd10cm-2018", index, "--data", built.parent)
     assert ran.code == 0, ran.err
     ran = cli("tag", note, "--taxonomy", index, "--mentions", mentions, "--out", tmp_path / "stored.csv")
     assert ran.code == 0, ran.err
@@ -50,6 +52,30 @@ def test_build_both_and_code_a_note(cli, built: Path, tmp_path: Path) -> None:
     voted = cli(*tag, "--program", "precedents + locus")
     assert voted.code == 0, voted.err
     assert "-> │ S40.011A" in voted.out
+
+
+def test_codes_new_in_the_year_are_coded_and_an_index_of_the_evaluation_says_what_it_lacks(
+    cli, built: Path, tmp_path: Path
+) -> None:
+    note, mentions = tmp_path / "note.txt", tmp_path / "m.csv"
+    note.write_text("Classical cholera.")
+    mentions.write_text("mention,code\nClassical cholera,A00.0\nClassical cholera,\n")
+    out = tmp_path / "codes.csv"
+    tag = ("tag", note, "--mentions", mentions, "--out", out)
+    ran = cli(*tag, "--taxonomy", "icd10cm-2018", "--data", built.parent)
+    assert ran.code == 0, ran.err
+    first, second = csv.DictReader(out.read_text().splitlines())
+    assert first["asked"] == "A00.0: billable, rank 1"
+    assert first["code"] == second["code"] == "A00.0"
+    assert first["excludes1"] == "chapter 1: of the whole chapter | A00: carrier of cholera (Z22.1)"
+
+    index = tmp_path / "evaluation.index"
+    assert cli("index", "build", "clinical", index, "--data", built.parent).code == 0
+    ran = cli("tag", note, "--taxonomy", index, "--mentions", mentions, "--out", tmp_path / "no.csv")
+    assert (ran.code, len(ran.errors)) == (2, 1)
+    assert "m.csv:2: field 'code': A00.0 is neither one of the 6 codes of icd10cm-2018" in ran.err
+    assert "if it is new in its year, index the whole release (icd10cm-2018), not clinical" in ran.err
+    assert not (tmp_path / "no.csv").exists()
 
 
 @pytest.mark.parametrize(

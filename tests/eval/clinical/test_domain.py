@@ -113,6 +113,22 @@ def test_the_bundled_inventory_is_the_papers(bundled: Taxonomy) -> None:
     assert any(note.startswith("S52: ") for note in concept.metadata["excludes1"])
 
 
+def test_the_bundled_release_is_whole_for_coders() -> None:
+    whole = DataFolder(DataFolder.find().root, bundled=True).taxonomy(CLINICAL, whole=True)
+    assert len(whole) == 71_704
+    assert whole["A04.71"].label == "Enterocolitis due to Clostridium difficile, recurrent"
+    codes = ("A00.0", "E11.9", "O80", "S00.00XA", "I10")
+    notes = {c: whole[c].metadata.get("chapter_excludes1", []) for c in codes}
+    assert notes == {
+        "A00.0": ["certain localized infections - see body system-related chapters"],
+        "E11.9": ["transitory endocrine and metabolic disorders specific to newborn (P70-P74)"],
+        "O80": ["supervision of normal pregnancy (Z34.-)"],
+        "S00.00XA": ["birth trauma (P10-P15)", "obstetric trauma (O70-O71)"],
+        "I10": [],
+    }
+    assert len(whole["I10"].metadata["chapter_excludes2"]) == 10
+
+
 def test_every_code_has_one_family_role_and_side(bundled: Taxonomy) -> None:
     schema = load_schema("icd10cm")
     for concept in bundled:

@@ -97,6 +97,23 @@ def test_the_compact_form_loads_as_the_same_taxonomy(rows: dict[str, dict[str, A
     full = load_inventory(tmp_path / "out" / "icd10cm_fy2018_taxonomy.jsonl.gz", "x", whole=True)
     assert list(small) == list(full)
     assert len(load_inventory(compact)) == len(full) - 1
+    for taxonomy in (small, full):
+        metadata = taxonomy["A00.9"].metadata
+        assert metadata["chapter_excludes1"] == ["of the whole chapter"]
+        assert metadata["excludes1"] == ["A00: carrier of cholera (Z22.1)"]
+        assert "chapter_excludes1" not in taxonomy["S00.00XA"].metadata
+
+
+def test_a_file_without_the_chapters_notes_takes_them_from_the_nodes_beside(
+    rows: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    plain = [{k: v for k, v in r.items() if not k.startswith("chapter_")} for r in rows.values()]
+    file = out / "icd10cm_fy2018_taxonomy.jsonl"
+    file.write_text("".join(json.dumps(r) + "\n" for r in plain))
+    assert load_inventory(file)["A00.9"].metadata["chapter_excludes1"] == ["of the whole chapter"]
+    (out / "icd10cm_fy2018_tabular_nodes.jsonl.gz").unlink()
+    assert "chapter_excludes1" not in load_inventory(file)["A00.9"].metadata
 
 
 def test_comparing_names_the_field_and_the_code_that_differ(release: Path, tmp_path: Path) -> None:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import partial
 from pathlib import Path
 
 import pytest
-from abduce.eval.clinical.excludes import Exclusion, billable_children, conflicts, named_codes
+from abduce.eval.clinical.coding import Coder, code_mentions
+from abduce.eval.clinical.excludes import Exclusion, Meeting, billable_children, exclusions
+from abduce.eval.clinical.named import named_codes
 from abduce.eval.clinical.note import MAX_NOTE, read_mentions, read_note
-from abduce.eval.clinical.tagnote import COLUMNS, code_mentions, tag_note
-from abduce.programs.locus import Locus
+from abduce.eval.clinical.tagnote import COLUMNS, tag_note
+from abduce.eval.clinical.within import build_within
+from abduce.programs.presets import Parts, build, spec_named
 from abduce.programs.serialize import Serializer
+from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
+from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept
 from rich.console import Console
 
+UNTOLD = "and no word of the mention tells them apart"
 TEXT = "A man with classical cholera and fever. He was a carrier of cholera. Fever again, fevers never.\n"
 
 
@@ -33,9 +40,18 @@ TAXONOMY = Taxonomy(
             "Classical cholera ; Intestinal infectious diseases > Cholera ; Cholera (epidemic), classical",
             excludes1=["A00: carrier of cholera (Z22.1)"],
             excludes2=["A00-A09: fever of another kind (R51-R52)"],
+            chapter="1",
+            chapter_excludes1=["localized infections - see body system-related chapters"],
+            chapter_excludes2=["symptoms and signs (R00-R94)", "influenza (J00-J22)"],
         ),
         concept("A00.9", "Cholera, unspecified", excludes1=["A00: carrier of cholera (Z22.1)"]),
-        concept("R50.9", "Fever, unspecified"),
+        concept(
+            "R50.9",
+            "Fever, unspecified",
+            chapter="18",
+            chapter_excludes1=["conditions of the newborn (P04-P96)"],
+        ),
+        concept("P81.9", "Disturbance of temperature of newborn, unspecified"),
         concept("Z22.1", "Carrier of other intestinal infectious diseases", "Carrier of cholera"),
     ],
     "icd-test",
@@ -44,8 +60,16 @@ TAXONOMY = Taxonomy(
 
 
 @pytest.fixture(scope="module")
-def program() -> Locus:
-    return Locus(BM25Retriever(TAXONOMY), Serializer(before=0, after=0), TAXONOMY)
+def program() -> Coder:
+    return coder("locus")
+
+
+def coder(name: str, taxonomy: Taxonomy = TAXONOMY) -> Coder:
+    index = BM25Retriever(taxonomy)
+    parts = Parts(lambda _: index, taxonomy, load_schema("icd10cm"), Serializer(before=0, after=0))
+    spec = spec_named(name)
+    constants = {"datatype": "diagnosis"}
+    return Coder(taxonomy, build(spec, parts), partial(build_within, spec, parts), constants, "; a hint")
 
 
 def write(folder: Path, mentions: str, text: str = TEXT, name: str = "m.csv") -> tuple[Path, Path]:
@@ -55,34 +79,26 @@ def write(folder: Path, mentions: str, text: str = TEXT, name: str = "m.csv") ->
     return note, folder / name
 
 
-def tagged(folder: Path, mentions: str, program: Locus) -> list[dict[str, str]]:
+def tagged(folder: Path, mentions: str, program: Coder, top: int = 10) -> list[dict[str, str]]:
     note, file = write(folder, mentions)
     out = folder / "tags.csv"
-    tag_note(
-        note,
-        file,
-        lambda: (TAXONOMY, {"datatype": "diagnosis"}, program),
-        10,
-        out,
-        Console(file=io.StringIO()),
-    )
+    tag_note(note, file, lambda: program, top, out, Console(file=io.StringIO()))
     with out.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert tuple(rows[0]) == COLUMNS
     return rows
 
 
-def test_a_mention_gets_its_code_place_evidence_and_alternatives(tmp_path: Path, program: Locus) -> None:
+def test_a_mention_gets_its_code_place_evidence_and_alternatives(tmp_path: Path, program: Coder) -> None:
     (row,) = tagged(tmp_path, "id,mention\nx,classical cholera\n", program)
     assert (row["id"], row["code"]) == ("x", "A00.0")
     assert TEXT[int(row["start"]) : int(row["end"])] == row["mention"] == "classical cholera"
     assert row["evidence"] == "Classical cholera"
     assert row["alternatives"].split("; ")[0] == "A00.9"
-    assert row["excludes2"] == "A00-A09: fever of another kind (R51-R52)"
 
 
 def test_the_words_of_a_mention_are_counted_and_the_first_place_is_taken(
-    tmp_path: Path, program: Locus
+    tmp_path: Path, program: Coder
 ) -> None:
     (row,) = tagged(tmp_path, "mention\ncholera\n", program)
     assert (int(row["start"]), row["occurrences"]) == (TEXT.index("cholera"), "2")
@@ -92,7 +108,7 @@ def test_the_words_of_a_mention_are_counted_and_the_first_place_is_taken(
     assert (row["mention"], row["occurrences"]) == ("fever", "2")
 
 
-def test_a_span_means_the_same_as_its_words(tmp_path: Path, program: Locus) -> None:
+def test_a_span_means_the_same_as_its_words(tmp_path: Path, program: Coder) -> None:
     start = TEXT.index("classical cholera")
     (by_span,) = tagged(tmp_path, f"start,end\n{start},{start + 17}\n", program)
     (by_words,) = tagged(tmp_path, "mention\nclassical cholera\n", program)
@@ -100,33 +116,150 @@ def test_a_span_means_the_same_as_its_words(tmp_path: Path, program: Locus) -> N
 
 
 def test_an_exclusion_note_that_names_another_code_of_the_note_is_a_warning(
-    tmp_path: Path, program: Locus
+    tmp_path: Path, program: Coder
 ) -> None:
     rows = tagged(tmp_path, "mention\nclassical cholera\ncarrier of cholera\nfever\n", program)
     assert [r["code"] for r in rows] == ["A00.0", "Z22.1", "R50.9"]
-    assert rows[0]["warnings"] == "A00.0 and Z22.1: Excludes1 at A00: carrier of cholera (Z22.1)"
+    assert rows[0]["warnings"] == "A00.0 and Z22.1 (m2): Excludes1 at A00: carrier of cholera (Z22.1)"
     assert rows[1]["warnings"] == rows[2]["warnings"] == ""
 
 
-def test_a_category_is_coded_among_its_billable_children(tmp_path: Path, program: Locus) -> None:
+def test_a_chapters_notes_count_excludes1_as_a_warning_and_excludes2_as_a_remark(
+    tmp_path: Path, program: Coder
+) -> None:
+    rows = tagged(
+        tmp_path,
+        "id,mention,code\na,classical cholera,\nb,fever,\nc,Fever,P81.9\nd,Fever,r50.9\n",
+        program,
+    )
+    assert [r["code"] for r in rows] == ["A00.0", "R50.9", "P81.9", "R50.9"]
+    line = "R50.9 and P81.9 (c): Excludes1 at chapter 18: conditions of the newborn (P04-P96)"
+    assert [r["warnings"] for r in rows] == ["", line, "", line]
+    line = "A00.0 and R50.9 (b, d): Excludes2 at chapter 1: symptoms and signs (R00-R94)"
+    assert rows[0]["remarks"] == line
+
+
+def test_every_note_of_a_code_from_its_chapter_down_is_in_the_csv(tmp_path: Path, program: Coder) -> None:
+    (row,) = tagged(tmp_path, "mention\nclassical cholera\n", program)
+    assert row["excludes1"].split(" | ") == [
+        "chapter 1: localized infections - see body system-related chapters",
+        "A00: carrier of cholera (Z22.1)",
+    ]
+    assert row["excludes2"].split(" | ") == [
+        "chapter 1: symptoms and signs (R00-R94)",
+        "chapter 1: influenza (J00-J22)",
+        "A00-A09: fever of another kind (R51-R52)",
+    ]
+    assert row["warnings"] == row["remarks"] == ""
+
+
+def test_an_excludes1_note_that_names_an_alternative_is_told_apart(tmp_path: Path, program: Coder) -> None:
+    rows = tagged(tmp_path, "mention,code\nclassical cholera,\ncarrier of cholera,A00.9\n", program)
+    assert "Z22.1" in rows[0]["alternatives"]  # its own alternative is no conflict
+    assert rows[0]["near"] == ""
+    rows = tagged(tmp_path, "mention,code\nFever,A00.0\ncarrier of cholera,A00.9\n", program, top=3)
+    assert rows[1]["alternatives"].split("; ")[0] == "Z22.1"
+    assert rows[0]["near"] == "Z22.1 (m2): Excludes1 at A00: carrier of cholera (Z22.1)"
+    assert rows[0]["warnings"] == ""
+
+
+def test_a_mention_without_a_known_word_gets_no_code(tmp_path: Path, program: Coder) -> None:
+    rows = tagged(tmp_path, "mention,code\nman,\nman,A00\nman,A00.9\nman,R50\n", program)
+    for row in rows[:2]:
+        assert not any(row[name] for name in ("code", "label", "score", "margin", "warnings"))
+    assert rows[0]["alternatives"] == ""
+    assert rows[1]["asked"] == f"A00: a category with 2 billable codes, {UNTOLD}"
+    assert rows[1]["alternatives"] == "A00.0; A00.9"
+    assert (rows[2]["code"], rows[2]["asked"]) == (
+        "A00.9",
+        "A00.9: billable, not tested: no word of the mention is known",
+    )
+    assert rows[3]["code"] == "R50.9"  # the category's only code
+    note, file = write(tmp_path, "mention\nman\n")
+    stream = io.StringIO()
+    tag_note(note, file, lambda: program, 3, None, Console(file=stream, width=160))
+    assert "No code: no word of the mention is known to icd-test" in stream.getvalue()
+    assert "A00" not in stream.getvalue()
+
+
+def test_a_category_is_coded_among_its_billable_children(tmp_path: Path, program: Coder) -> None:
     (row,) = tagged(tmp_path, "mention,code\nfever,A00\n", program)
-    assert row["asked"] == "A00: a category with 2 billable codes"
-    assert {row["code"], *row["alternatives"].split("; ")} == {"A00.0", "A00.9"}
+    assert row["asked"] == f"A00: a category with 2 billable codes, {UNTOLD}"
+    assert row["alternatives"] == "A00.0; A00.9"
+    (row,) = tagged(tmp_path, "mention,code\ncarrier of cholera,A00\n", program)
+    assert row["asked"] == "A00: a category with 2 billable codes, ranked among these alone"
+    assert (row["code"], row["alternatives"]) == ("A00.9", "A00.0")
 
 
-def test_a_code_of_the_users_own_is_kept_and_its_rank_told(tmp_path: Path, program: Locus) -> None:
+DEEP = Taxonomy(
+    [
+        *(concept(f"B{i:02d}.{j}", f"Acute fever of kind {i} {j}") for i in range(30) for j in range(10)),
+        concept("C11.1", "Alcoholic cardiac rheumatic disease and many other words of a long label"),
+        concept("C11.2", "Acute and many other words of a label that is longer than any of the others above"),
+        concept("C11.3", "Words that have nothing in common"),
+    ],
+    "deep",
+    ("id", "label", "definition"),
+)
+
+
+@pytest.mark.parametrize("name", ["locus", "FHS-rules"])
+def test_a_categorys_codes_are_ranked_also_where_200_others_are_better(tmp_path: Path, name: str) -> None:
+    deep = coder(name, DEEP)
+    text = "Acute fever in an alcoholic."
+    note, file = write(tmp_path, "mention,code\nAcute fever,C11\n", text)
+    mentions = read_mentions(file, read_note(note), {"datatype": "diagnosis"})
+    whole = deep.program(fact=mentions[0].fact).ranking
+    assert not [id_ for id_ in whole.ids if id_.startswith("C11")]
+    (coded,) = code_mentions(mentions, deep)
+    assert coded.hits[0].id == "C11.2"
+    assert sorted(h.id for h in coded.hits) == ["C11.1", "C11.2", "C11.3"]
+
+
+def test_the_scores_of_a_categorys_codes_are_those_of_the_whole_ranking(tmp_path: Path) -> None:
+    deep = coder("locus", DEEP)
+    note, file = write(tmp_path, "mention,code\nAcute fever,C11\n", "Acute fever in an alcoholic.")
+    (coded,) = code_mentions(read_mentions(file, read_note(note), deep.constants), deep)
+    (whole,) = BM25Retriever(DEEP).search(["Acute fever"], len(DEEP), [Where("diagnosis")])
+    scores = {h.id: h.score for h in whole if h.id.startswith("C11")}
+    assert [(h.id, h.score) for h in coded.hits] == list(scores.items())
+    assert coded.hits[0].score > coded.hits[1].score == coded.hits[2].score == 0.0
+
+
+def test_a_code_of_the_users_own_that_is_not_ranked_has_no_score(tmp_path: Path) -> None:
+    (row,) = tagged(tmp_path, "mention,code\nfever,C11.3\n", coder("locus", DEEP))
+    assert (row["code"], row["score"], row["margin"]) == ("C11.3", "", "")
+    assert row["asked"] == "C11.3: billable, not among the first 200"
+
+
+def test_a_code_of_the_users_own_is_kept_and_its_rank_told(tmp_path: Path, program: Coder) -> None:
     (row,) = tagged(tmp_path, "mention,code\nclassical cholera,a009\n", program)
     assert (row["code"], row["asked"]) == ("A00.9", "A00.9: billable, rank 2")
     assert row["alternatives"].split("; ")[0] == "A00.0"
 
 
-def test_the_page_shows_the_warning(tmp_path: Path, program: Locus) -> None:
+def test_the_page_shows_the_warning(tmp_path: Path, program: Coder) -> None:
     note, file = write(tmp_path, "mention\nclassical cholera\ncarrier of cholera\n")
     stream = io.StringIO()
-    tag_note(note, file, lambda: (TAXONOMY, {}, program), 3, None, Console(file=stream, width=160))
-    page = stream.getvalue()
-    assert "Warning: A00.0 and Z22.1: Excludes1 at A00: carrier of cholera (Z22.1)" in page
+    tag_note(note, file, lambda: program, 3, None, Console(file=stream, width=160))
+    page = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
+    assert "Warning: A00.0 and Z22.1 (m2): Excludes1 at A00: carrier of cholera (Z22.1)" in page
     assert "Evidence: Classical cholera" in page
+    assert page[-1] == "2 mentions, 2 coded, 1 with warnings"
+
+
+def test_the_page_counts_the_notes_that_it_does_not_show(tmp_path: Path, program: Coder) -> None:
+    note, file = write(tmp_path, "mention\nclassical cholera\nfever\nclassical cholera\n")
+    stream = io.StringIO()
+    tag_note(note, file, lambda: program, 3, None, Console(file=stream, width=200))
+    page = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
+    assert "Both may stand: A00.0 and R50.9 (m2): Excludes2 at chapter 1" in page
+    chapter = "Excludes1 at chapter 1: localized infections - see body system-related chapters"
+    assert f"Check: {chapter}" in page
+    rest = "... and 2 more exclusion notes (1 Excludes2 of chapter, 1 Excludes2 of section): --out FILE.csv"
+    assert rest in page
+    assert "Notes: those of A00.0 stand at m1" in page
+    assert sum(chapter in line for line in page) == 1
 
 
 @pytest.mark.parametrize(
@@ -152,13 +285,13 @@ def test_a_bad_mention_is_one_line_that_names_its_place(tmp_path: Path, mentions
     assert "\n" not in str(caught.value)
 
 
-def test_a_code_outside_the_inventory_is_refused(tmp_path: Path, program: Locus) -> None:
+def test_a_code_outside_the_inventory_is_refused(tmp_path: Path, program: Coder) -> None:
     note, file = write(tmp_path, "mention,code\nfever,Q99.9\n")
     with pytest.raises(
         InputError,
-        match=r"m\.csv:2: field 'code': Q99\.9 is neither a code of icd-test nor a category of its codes",
+        match=r"m\.csv:2: field 'code': Q99\.9 is neither one of the 5 codes of icd-test nor .*; a hint",
     ):
-        code_mentions(read_mentions(file, read_note(note), {}), program, TAXONOMY)
+        code_mentions(read_mentions(file, read_note(note), {}), program)
 
 
 def test_bad_notes(tmp_path: Path) -> None:
@@ -176,12 +309,10 @@ def test_bad_notes(tmp_path: Path) -> None:
         read_note(note)
 
 
-def test_nothing_is_written_where_the_input_is_bad(tmp_path: Path, program: Locus) -> None:
+def test_nothing_is_written_where_the_input_is_bad(tmp_path: Path, program: Coder) -> None:
     note, file = write(tmp_path, "mention,code\nfever,Q99.9\n")
     with pytest.raises(InputError):
-        tag_note(
-            note, file, lambda: (TAXONOMY, {}, program), 3, tmp_path / "out.csv", Console(file=io.StringIO())
-        )
+        tag_note(note, file, lambda: program, 3, tmp_path / "out.csv", Console(file=io.StringIO()))
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -201,6 +332,52 @@ def test_nothing_is_written_where_the_input_is_bad(tmp_path: Path, program: Locu
         ("some words without a code", "A00.0", False),
         ("psychosis (F20.0-F20.5)", "F20.3", True),
         ("psychosis (F20.0-F20.5)", "F20.9", False),
+        # Real notes whose code stands without brackets, or whose range is written with two hyphens or "to"
+        ("at risk for fall (history of fall) Z91.81", "Z91.81", True),
+        ("conditions classified to A74.-", "A74.0", True),
+        ("skin of nose C44.301, C44.311, C44.321, C44.391)", "C44.321", True),
+        ("acquired absence of knee joint (Z89.52-", "Z89.521", True),
+        ("specific infections classified to A00-B99", "B20", True),
+        ("conditions classified to Q67.0-Q67.4", "Q67.5", False),
+        ("any type in A15 (J65)", "A15.0", False),  # brackets say what is meant
+        ("any type in A15 (J65)", "J65", True),
+        ("primary cutaneous CD30-positive T-cell proliferations", "D30.00", False),
+        ("influenza A/H1N1", "H11.0", False),
+        ("atherosclerosis of the extremities (I70.2--I70.7-)", "I70.511", True),
+        ("atherosclerosis of the extremities (I70.2--I70.7-)", "I70.8", False),
+        ("drug dependence (F10.- -F19.-)", "F14.20", True),
+        ("rheumatic fever with heart involvement (I01.0 -I01.9)", "I01.1", True),
+        ("classified in S06.1- to S06.6- , S06.81- and S06.82- code to injury", "S06.4X0A", True),
+        ("classified in S06.1- to S06.6- , S06.81- and S06.82- code to injury", "S06.890A", False),
+        ("drugs (A00-R94 and T80-T88.6, T88.8)", "T88.7XXA", False),
+        ("drugs (A00-R94 and T80-T88.6, T88.8)", "T88.8XXA", True),
+        # Real notes that say what the further characters must be
+        ("diabetic mononeuropathy (E08-E13 with .41)", "E11.41", True),
+        ("diabetic mononeuropathy (E08-E13 with .41)", "E11.9", False),
+        ("diabetic angiopathy (E08-E13 with .51-.52)", "E10.52", True),
+        ("diabetic angiopathy (E08-E13 with .51-.52)", "E10.59", False),
+        ("amnestic disorder (F10, F13, F19 with .26, .96)", "F13.96", True),
+        ("amnestic disorder (F10, F13, F19 with .26, .96)", "F10.20", False),
+        ("dementia (F10-F19, with .17, .27, .97)", "F18.27", True),
+        ("drug use (F11-F19 with .15. .25, .95)", "F11.250", True),
+        ("mononucleosis with liver disease (B27.0-B27.9 with .9)", "B27.09", True),
+        ("mononucleosis with liver disease (B27.0-B27.9 with .9)", "B27.90", False),
+        ("infectious mononucleosis (B27.0-B27.9 with 1)", "B27.11", True),
+        ("infectious mononucleosis (B27.0-B27.9 with 1)", "B27.10", False),
+        ("dysarthria (I69. with final characters -22)", "I69.122", True),
+        ("dysarthria (I69. with final characters -22)", "I69.120", False),
+        ("open fracture of foot (S92.-with 7th character B)", "S92.011B", True),
+        ("open fracture of foot (S92.-with 7th character B)", "S92.011A", False),
+        ("open fracture (S42.- with 7th character B or C)", "S42.201C", True),
+        ("open fracture of elbow (S52.- with open fracture 7th character)", "S52.001E", True),
+        ("open fracture of elbow (S52.- with open fracture 7th character)", "S52.001D", False),
+        ("burns of shoulder (T22.- with fifth character 5)", "T22.251A", True),
+        ("burns of shoulder (T22.- with fifth character 5)", "T22.241A", False),
+        ("whooping cough (A37 with fifth-character 1)", "A37.01", True),
+        ("poisoning (T36-T65 with fifth or sixth character 1-4 or 6)", "T39.011A", True),
+        ("poisoning (T36-T65 with fifth or sixth character 1-4 or 6)", "T39.015A", False),
+        ("poisoning (T36-T65 with fifth or sixth character 1-4 or 6)", "T36.91XA", True),
+        ("acidosis - see categories E08-E10, E13 with ketoacidosis", "E10.10", True),
     ],
 )
 def test_which_codes_a_note_names(note: str, code: str, covered: bool) -> None:
@@ -209,9 +386,25 @@ def test_which_codes_a_note_names(note: str, code: str, covered: bool) -> None:
 
 def test_conflicts_leave_the_code_itself_out() -> None:
     metadata = {"excludes1": ["A00: this (A00.0)", "A00: that (R50.-)"]}
-    assert [(e.note, other) for e, other in conflicts("A00.0", metadata, ["A00.0", "R50.9", "R50.9"])] == [
-        ("that (R50.-)", "R50.9")
-    ]
+    meeting = Meeting({"A00.0": ["m1"], "R50.9": ["m2", "m3", "m4"]})
+    found = meeting.conflicts(exclusions("A00.0", metadata))
+    assert [(e.note, other) for e, other in found] == [("that (R50.-)", "R50.9")]
+    assert meeting.where("R50.9") == "m2, m3 and 1 more"
+
+
+def test_levels_of_notes() -> None:
+    metadata = {
+        "chapter": "4",
+        "chapter_excludes1": ["newborn (P70-P74)"],
+        "excludes1": ["E08-E13: a", "E11: b", "E11.6: c"],
+        "excludes2": ["E08-E13: d"],
+    }
+    found = exclusions("E11.65", metadata)
+    assert [(e.kind, e.level) for e in found] == [
+        (1, "chapter"), (1, "section"), (1, "category"), (1, "code"), (2, "section"),
+    ]  # fmt: skip
+    assert found[0].line == "Excludes1 at chapter 4: newborn (P70-P74)"
+    assert found[1].line == "Excludes1 at section E08-E13: a"
 
 
 def test_billable_children() -> None:
@@ -222,4 +415,5 @@ def test_billable_children() -> None:
 
 
 def test_codes_named_by_a_note() -> None:
-    assert named_codes("a (A04.7-) or (B1.2, C00-C97)") == [("A04.7", "A04.7"), ("C00", "C97")]
+    found = named_codes("a (A04.7-) or (B1.2, C00-C97)")
+    assert [(n.first, n.last) for n in found] == [("A04.7", "A04.7"), ("C00", "C97")]

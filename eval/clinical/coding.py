@@ -1,0 +1,173 @@
+"""Codes for the mentions of a note, and the exclusion notes that bear on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...retrievers.base import Hit
+from ...retrievers.errors import InputError
+from ...retrievers.taxonomy import Taxonomy
+from ...signatures.tokenize import tok_set
+from .excludes import Exclusion, Meeting, billable_children, evidence, exclusions
+from .note import Mention
+
+
+@dataclass(frozen=True)
+class Coder:
+    """What codes mentions.
+
+    Args:
+        taxonomy: the codes.
+        program: ranks them for a fact.
+        within: the program that ranks some of them alone, given their ids.
+        constants: fields that every fact of the domain has.
+        hint: what to say besides where a code of the user's is not in the taxonomy.
+    """
+
+    taxonomy: Taxonomy
+    program: Any
+    within: Callable[[Sequence[str]], Any]
+    constants: Mapping[str, str] = field(default_factory=dict)
+    hint: str = ""
+
+
+@dataclass
+class Coded:
+    """A mention with its code.
+
+    ``hits`` is the ranking, or that of the billable codes of the user's category alone; a hit whose score is
+    not known has ``nan``. ``told`` says whether anything of the mention tells codes apart; where not, no code
+    is chosen. ``asked`` says what became of a code of the user's own. ``clashes`` are the exclusion notes of
+    the code that name another chosen code of the same note, ``near`` its Excludes1 notes that name an
+    alternative of another mention; both as lines of (note, code, mentions).
+    """
+
+    mention: Mention
+    hits: Sequence[Hit]
+    told: bool
+    evidence: str = ""
+    asked: str = ""
+    excluded: Sequence[Exclusion] = ()
+    clashes: list[tuple[Exclusion, str, str]] = field(default_factory=list)
+    near: list[tuple[Exclusion, str, str]] = field(default_factory=list)
+
+    @property
+    def code(self) -> str:
+        """The chosen code, or an empty text."""
+        return self.hits[0].id if self.told and self.hits else ""
+
+    @property
+    def warnings(self) -> list[str]:
+        """One line an Excludes1 note that names another chosen code: never both."""
+        return [self._line(*clash) for clash in self.clashes if clash[0].kind == 1]
+
+    @property
+    def remarks(self) -> list[str]:
+        """One line an Excludes2 note that names another chosen code: both may stand, each for itself."""
+        return [self._line(*clash) for clash in self.clashes if clash[0].kind == 2]
+
+    def _line(self, exclusion: Exclusion, other: str, where: str) -> str:
+        return f"{self.code} and {other} ({where}): {exclusion.line}"
+
+
+def code_mentions(mentions: Sequence[Mention], coder: Coder, top: int = 10) -> list[Coded]:
+    """Code every mention, then look for exclusion notes of all levels between the codes.
+
+    A mention whose user gave a category is coded among the category's billable codes alone; a billable
+    code of the user's own is kept as the choice and its rank is told.
+
+    Args:
+        mentions: of one note.
+        coder: what codes them.
+        top: how many codes of a mention count as its alternatives.
+
+    Raises:
+        InputError: a code that is neither in the inventory nor a category of it.
+    """
+    wanted = [None if m.code is None else _wanted(m, m.code, coder) for m in mentions]
+    coded = [_code(m, w, coder) for m, w in zip(mentions, wanted, strict=True)]
+    chosen = _meeting(coded, lambda one: [one.code] if one.code else [])
+    others = _meeting(coded, lambda one: [h.id for h in one.hits[1:top] if one.code])
+    for one in coded:
+        if one.code:
+            one.excluded = exclusions(one.code, coder.taxonomy[one.code].metadata)
+            one.clashes = [(e, o, chosen.where(o)) for e, o in chosen.conflicts(one.excluded)]
+            met = {(e, o) for e, o, _ in one.clashes}
+            own = {h.id for h in one.hits[:top]}
+            one.near = [
+                (e, o, others.where(o))
+                for e, o in others.conflicts(e for e in one.excluded if e.kind == 1)
+                if (e, o) not in met and o not in own
+            ]
+    return coded
+
+
+def _meeting(coded: Sequence[Coded], codes: Callable[[Coded], Sequence[str]]) -> Meeting:
+    places: dict[str, list[str]] = {}
+    for one in coded:
+        for code in codes(one):
+            places.setdefault(code, []).append(one.mention.fact.fact_id)
+    return Meeting(places)
+
+
+def _wanted(mention: Mention, code: str, coder: Coder) -> tuple[str, list[str]]:
+    """The user's code as the inventory writes it, and its billable codes where it is a category."""
+    taxonomy = coder.taxonomy
+    asked = code if code in taxonomy or "." in code or len(code) <= 3 else f"{code[:3]}.{code[3:]}"
+    if asked in taxonomy:
+        return asked, []
+    children = billable_children(asked, taxonomy)
+    if not children:
+        message = f"{code} is neither one of the {len(taxonomy):,} codes of {taxonomy.name} nor a category"
+        raise InputError(message + coder.hint, file=mention.file, line=mention.line, field="code")
+    return asked.rstrip("-."), children
+
+
+def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) -> Coded:
+    if wanted is not None and wanted[1]:
+        return _among(mention, wanted[0], wanted[1], coder)
+    prediction = coder.program(fact=mention.fact)
+    hits = list(prediction.ranking)
+    told = tells_apart(prediction)
+    asked = ""
+    if wanted is not None:
+        code = wanted[0]
+        own = next((h for h in hits if h.id == code), None)
+        place = f"rank {own.rank}" if own else f"not among the first {len(hits)}"
+        asked = f"{code}: billable, " + (place if told else "not tested: no word of the mention is known")
+        hits = [own or Hit(code, math.nan, len(hits) + 1), *(h for h in hits if h.id != code)]
+        told = True
+    return _with_evidence(Coded(mention, hits, told, asked=asked), coder.taxonomy)
+
+
+def _among(mention: Mention, category: str, children: Sequence[str], coder: Coder) -> Coded:
+    """A mention coded among the billable codes of a category alone."""
+    n = len(children)
+    prediction = coder.within(children)(fact=mention.fact)
+    told = n == 1 or tells_apart(prediction)
+    asked = f"{category}: a category with {n} billable code{'s' if n > 1 else ''}, "
+    asked += "ranked among these alone" if told else "and no word of the mention tells them apart"
+    return _with_evidence(Coded(mention, list(prediction.ranking), told, asked=asked), coder.taxonomy)
+
+
+def _with_evidence(coded: Coded, taxonomy: Taxonomy) -> Coded:
+    if coded.code:
+        concept = taxonomy[coded.code]
+        parts = [concept.label, *concept.definition.split(" ; ")]
+        coded.evidence = evidence(tok_set(coded.mention.fact.value), parts, tok_set)
+    return coded
+
+
+def tells_apart(prediction: Any) -> bool:
+    """Whether any ranking behind a prediction scores its first concept above its last one.
+
+    None does where no word of the mention is known: then all concepts tie and the first ids come out.
+    """
+    rankings = prediction.trace.rankings or [prediction.ranking]
+    return any(len(r) > 0 and float(r.scores[0]) > float(r.scores[-1]) for r in rankings)
+
+
+__all__ = ["Coded", "Coder", "code_mentions", "tells_apart"]
