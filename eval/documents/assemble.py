@@ -28,19 +28,27 @@ MAX_PASSAGE = 20_000
 class Document:
     """What was read from one file.
 
+    ``content`` identifies what the file holds; the ids of contexts and facts begin with it. ``filing_id``
+    says which filing it is (:func:`~.identity.declared_filing`, or ``content`` where the document does not
+    say). Neither depends on the file's name; ``name``, for messages, is that.
     ``gold`` maps the id of a fact that the document itself tags to its concept, without the namespace;
     ``own_tags`` are the ids among them whose concept is not from us-gaap (a company's extension). ``counts``
     says how many tables, passages, facts and unlabelled facts there are. ``notes`` are for the user.
     """
 
-    filing_id: str
+    content: str
+    name: str = "document"
     facts: list[Fact] = field(default_factory=list)
     gold: dict[str, str] = field(default_factory=dict)
     own_tags: set[str] = field(default_factory=set)
     company: str | None = None
     taxonomy_year: str | None = None
+    filing_id: str = ""
     counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.filing_id = self.filing_id or self.content
 
     def add_blocks(self, blocks: Iterable[Block]) -> None:
         """Turn blocks into facts, in reading order.
@@ -49,18 +57,20 @@ class Document:
             InputError: there are more than :data:`MAX_FACTS`.
         """
         for number, block in enumerate(blocks):
-            context_id = f"{self.filing_id}-{number:04d}"
+            context_id = f"{self.content}-{number:04d}"
             if isinstance(block, Paragraph):
                 self._passage(block, context_id)
             else:
                 self._table(block, context_id)
             if len(self.facts) > MAX_FACTS:
-                raise InputError(f"the document {self.filing_id!r} has more than {MAX_FACTS:,} numbers")
+                raise InputError(f"the document {self.name!r} has more than {MAX_FACTS:,} numbers")
 
-    def told(self, company: str | None, taxonomy_year: str | None) -> None:
-        """Write down whose document it is and its taxonomy's year, which may be known only at its end."""
+    def told(self, company: str | None, taxonomy_year: str | None, filing_id: str | None = None) -> None:
+        """Write down whose document it is, its taxonomy's year and which filing it is; that may be known only
+        at its end."""
         self.company, self.taxonomy_year = company, taxonomy_year
-        about = {"company": company, "taxonomy_year": taxonomy_year}
+        self.filing_id = filing_id or self.content
+        about = {"company": company, "taxonomy_year": taxonomy_year, "filing_id": self.filing_id}
         self.facts = [f.model_copy(update=about) for f in self.facts]
 
     def _table(self, block: TableBlock, context_id: str) -> None:

@@ -8,7 +8,7 @@ are refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,11 @@ MAX_DEPTH = 250
 
 MAX_BLOCK = 8_000_000
 """Elements that may be held at once (one table or paragraph)."""
+
+ABOUT = frozenset(
+    "EntityRegistrantName DocumentType DocumentPeriodEndDate DocumentFiscalYearFocus AmendmentFlag".split()
+)
+"""What a page says about itself that is read (local names of ``dei`` facts)."""
 
 _TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
@@ -54,8 +59,9 @@ Block = Paragraph | TableBlock
 class Page:
     """What a page says about itself, filled while its blocks are read.
 
-    ``about`` holds the inline ``dei`` facts by local name (``EntityRegistrantName``, ...);
-    ``taxonomy_year`` the year of its us-gaap namespace; ``tables`` counts all tables.
+    ``about`` holds the first of each inline ``dei`` fact of :data:`ABOUT` by local name, wherever it stands
+    (hidden, in a paragraph, in a table such as a cover page); ``taxonomy_year`` the year of its us-gaap
+    namespace; ``tables`` counts all tables.
     """
 
     about: dict[str, str] = field(default_factory=dict)
@@ -128,6 +134,10 @@ class _Reader:
         self.unseen = 0
         """Elements that are open and not shown."""
         self.above = ""
+        self.telling = 0
+        """Elements of :data:`ABOUT` that are open."""
+        self.told: dict[Any, str] = {}
+        """The text of what was dropped inside them."""
         self.held = 0
         self.cells = 0
 
@@ -165,14 +175,16 @@ class _Reader:
         elif name == "html":
             for uri in (*element.nsmap.values(), *element.attrib.values()):
                 self._namespace(str(uri))
+        elif name == "nonnumeric" and _about(element):
+            self.telling += 1
         if _unseen(element, name):
             self.unseen += 1
 
     def _end(self, element: Any) -> Iterator[Block]:
         self.depth -= 1
         name = name_of(element)
-        if name == "nonnumeric" and self.tables == 0:
-            self._about(element)
+        if name == "nonnumeric" and _about(element):
+            self._tell(element)
         if _unseen(element, name):
             self.unseen -= 1
             if self.tables == 0 and name not in ("html", "body"):
@@ -188,11 +200,14 @@ class _Reader:
                 yield from self._paragraph(flatten(element))
             self._drop(element)
 
-    def _about(self, element: Any) -> None:
-        name = attribute(element, "name")
-        if name.startswith("dei:") and len(self.page.about) < 200:
-            text = " ".join("".join(element.itertext()).split())
-            self.page.about.setdefault(name.removeprefix("dei:"), text[:300])
+    def _tell(self, element: Any) -> None:
+        self.telling -= 1
+        form = attribute(element, "format").rpartition(":")[2].lower()
+        text = _FIXED.get(form) or " ".join(_said(element, self.told).split())[:300]
+        if not self.telling:
+            self.told.clear()
+        if text:
+            self.page.about.setdefault(_about(element), text)
 
     def _table(self, element: Any) -> Iterator[Block]:
         grid = table_grid(element, f"{self.path}: a table")
@@ -218,9 +233,11 @@ class _Reader:
 
     def _drop(self, element: Any) -> None:
         """Forget an element's content, and the empty elements before it."""
+        if self.telling:
+            self.told[element] = _said(element, self.told)
         element.clear(keep_tail=True)
         parent = element.getparent()
-        if parent is None:
+        if parent is None or self.telling:
             return
         before = element.getprevious()
         while before is not None and not (before.tail or "").strip() and not len(before) and not before.text:
@@ -228,6 +245,25 @@ class _Reader:
             parent.remove(before)
             before = following
         self.held = self.depth + len(parent)
+
+
+def _said(element: Any, told: Mapping[Any, str]) -> str:
+    """All text of an element, that of the dropped ones in ``told`` included."""
+    edge = " " if name_of(element) in BLOCKS else ""
+    parts = [edge, told.get(element) or element.text or ""]
+    for child in element:
+        parts += [_said(child, told), child.tail or ""]
+    return "".join([*parts, edge])
+
+
+_FIXED = {"fixed-true": "true", "booleantrue": "true", "fixed-false": "false", "booleanfalse": "false"}
+"""Formats whose value is not what is printed."""
+
+
+def _about(element: Any) -> str:
+    """Which fact of :data:`ABOUT` an inline element is; empty for any other."""
+    prefix, _, name = attribute(element, "name").partition(":")
+    return name if prefix == "dei" and name in ABOUT else ""
 
 
 def _unseen(element: Any, name: str) -> bool:

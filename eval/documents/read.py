@@ -8,6 +8,7 @@ from pathlib import Path
 from ...retrievers.errors import InputError
 from .assemble import Document
 from .html import NotWellFormed, Page, open_page, parse_blocks
+from .identity import content_digest, declared_filing
 from .markdown import read_markdown
 from .sheets import read_csv_table, read_workbook
 from .source import read_text
@@ -38,9 +39,10 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
     kind = kind_of(path)
     if kind not in SUFFIXES:
         raise InputError(f"is none of {', '.join(sorted(SUFFIXES))}", file=path)
-    document = Document(path.name.split(".")[0], company=company)
+    company = (company or "").strip() or None
+    document = Document(content_digest(path), _shown(path), company=company)
     if kind in HTML:
-        document = _read_page(path, company)
+        document = _read_page(path, document)
     elif kind in SHEETS:
         document.add_blocks(read_workbook(path))
     elif kind in MARKDOWN:
@@ -54,14 +56,18 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
     return document
 
 
-def _read_page(path: Path, company: str | None) -> Document:
+def _shown(path: Path) -> str:
+    """A file's name for messages."""
+    return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+
+
+def _read_page(path: Path, document: Document) -> Document:
     page, xml = open_page(path)
-    document = Document(path.name.split(".")[0], company=company)
     try:
         document.add_blocks(parse_blocks(path, page, as_xml=xml))
     except NotWellFormed:
         page = Page(encoding=page.encoding)
-        document = Document(document.filing_id, company=company)
+        document = Document(document.content, document.name, company=document.company)
         document.notes.append("the page is not well-formed XML; it was read as HTML")
         document.add_blocks(parse_blocks(path, page))
     if not page.tables:
@@ -69,8 +75,9 @@ def _read_page(path: Path, company: str | None) -> Document:
     if page.encoding not in ("utf-8", "utf-8-sig"):
         document.notes.append(f"the page is not UTF-8; it was read as {page.encoding}")
     document.told(
-        company or page.about.get("EntityRegistrantName"),
+        document.company or page.about.get("EntityRegistrantName"),
         page.taxonomy_year or _year(page.about.get("DocumentFiscalYearFocus")),
+        declared_filing(page.about),
     )
     return document
 
