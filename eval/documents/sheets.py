@@ -11,14 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ...retrievers.errors import InputError, MissingExtra
+from .bookcheck import check_book
 from .grid import MAX_CELLS, Grid, GridBuilder
 from .html import Block, TableBlock
-
-MAX_UNPACKED = 256 * 1024 * 1024
-"""Bytes of a workbook after unpacking."""
-
-MAX_RATIO = 200
-"""How much smaller than its content a part of a workbook may be packed."""
 
 
 def read_csv_table(text: str, path: Path) -> list[Block]:
@@ -51,13 +46,13 @@ def read_workbook(path: Path) -> list[Block]:
 
     Raises:
         MissingExtra: openpyxl is not installed.
-        InputError: not a workbook, or it would unpack to too much.
+        InputError: not a workbook, or it would become too much (:mod:`.bookcheck`, before it is loaded).
     """
-    _check_zip(path)
     try:
         import openpyxl
     except ImportError as e:
         raise MissingExtra("openpyxl", "excel") from e
+    check_book(path)
     try:
         book = openpyxl.load_workbook(path, data_only=True, keep_links=False)
     except (KeyError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, SyntaxError, OSError) as e:
@@ -77,21 +72,6 @@ def read_workbook(path: Path) -> list[Block]:
         ]
         blocks += _tables(rows, f"{path}: sheet {sheet.title!r}", sheet.title)
     return blocks
-
-
-def _check_zip(path: Path) -> None:
-    """Refuse a file that is no zip archive or unpacks to far more than it says or should."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            parts = archive.infolist()
-    except FileNotFoundError as e:
-        raise InputError("no such file", file=path) from e
-    except (zipfile.BadZipFile, OSError) as e:
-        raise InputError(f"is not an Excel workbook ({e})", file=path) from e
-    total = sum(p.file_size for p in parts)
-    worst = max((p.file_size / max(1, p.compress_size) for p in parts if p.file_size > 1_000_000), default=0)
-    if total > MAX_UNPACKED or worst > MAX_RATIO or len(parts) > 10_000:
-        raise InputError(f"would unpack to {total // 2**20:,} MB: refused as a zip bomb", file=path)
 
 
 def _sheet_row(cells: Sequence[Any], hidden: AbstractSet[int]) -> list[Any]:
