@@ -30,6 +30,7 @@ class Domain:
         groups: group of an example (what reports break down by) to the field of its fact.
         apart: group values whose examples get a table of their own beside the whole.
         precedents: splits whose facts are the domain's already-tagged ones.
+        companies: whether its facts belong to companies, whose precedents scope ``others`` leaves out.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Domain:
     groups: Mapping[str, str] = field(default_factory=dict)
     apart: Mapping[str, str] = field(default_factory=dict)
     precedents: tuple[str, ...] = ()
+    companies: bool = True
 
 
 FINANCE = Domain(
@@ -87,6 +89,7 @@ CLINICAL = Domain(
     groups={"tier": "relocation_tier"},
     apart={"tier": "A"},
     precedents=("train", "dev"),
+    companies=False,
 )
 
 DOMAINS = {domain.name: domain for domain in (FINANCE, CLINICAL)}

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..programs.consistency import shared_evidence
 from ..programs.presets import Parts
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
+from ..retrievers.loci import company_key
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .atomic import write_text
@@ -30,6 +32,7 @@ from .documents.source import open_bytes
 from .domains import Domain
 from .inflight import in_order, report_failures
 from .precedents import PrecedentSource, domain_precedents
+from .tagsfile import PROVENANCE, cell, locus_of, provenance
 
 COLUMNS = (
     "fact_id",
@@ -43,15 +46,13 @@ COLUMNS = (
     "confidence",
     "source_of_evidence",
     "runner_up_concepts",
-    "modality",
-    "row_header",
-    "column_header",
-    "filing_id",
-    "company",
+    *PROVENANCE,
 )
 """Columns of a document's tags CSV. ``margin`` is the score's distance to the next concept; ``confidence`` is
 the calibrated probability that ``concept`` is right (empty where the program has no calibration). A reviewed
 file is a file of precedents: correct ``concept``, or empty it where the fact should not be used."""
+
+NAMELESS = "does not say whose it is, and scope 'others' leaves out precedents of its company: give"
 
 SHOWN = 40
 """Facts that the terminal's table shows."""
@@ -96,6 +97,7 @@ class DocumentOptions:
         company: whose document it is, where it does not say so itself.
         each_fact: ask the program for every fact, not once for cells of a row that share their evidence.
         concurrency: values in flight, for a program that calls a model.
+        others: the program leaves out precedents of the document's company, so it must be known.
     """
 
     gold: bool = False
@@ -104,8 +106,9 @@ class DocumentOptions:
     company: str | None = None
     each_fact: bool = False
     concurrency: int = 1
+    others: bool = False
 
-    def source(self, program: str, folder: DataFolder, domain: Domain) -> PrecedentSource | None:
+    def source(self, folder: DataFolder, domain: Domain) -> PrecedentSource | None:
         """Where precedents come from."""
         if self.precedents:
             return PrecedentSource(self.precedents)
@@ -122,15 +125,27 @@ class DocumentOptions:
         self,
         path: Path,
         program: str,
-        ready: Callable[[], tuple[Callable[..., Any], Parts]],
+        source: PrecedentSource | None,
+        method: Callable[..., tuple[Callable[..., Any], Parts]],
         taxonomy: Taxonomy,
         explain: str | None,
         top: int,
         out: Path | None,
         console: Console,
     ) -> None:
-        """Read a document and tag it; see :func:`tag_document`."""
+        """Read a document and tag it; see :func:`tag_document`.
+
+        Args:
+            source: the precedents; those of another copy of the document are told and left out.
+            method: makes the program and its parts, given ``precedents``.
+
+        Raises:
+            InputError: ``others``, and nobody says whose the document is.
+        """
         document = read_document(path, self.company)
+        if self.others and not company_key(document.company or ""):
+            raise InputError(f"the document {NAMELESS} --company NAME", file=path)
+        ready = partial(method, precedents=source.for_facts(document.facts) if source is not None else None)
         year = document.taxonomy_year
         if year and year not in taxonomy.name and re.search(r"20\d\d", taxonomy.name):
             document.notes.append(
@@ -195,7 +210,7 @@ def tag_document(
     for line in document.notes:
         notes.print(f"note: {line}", markup=False, highlight=False, soft_wrap=True)
     if gold and not document.gold:
-        raise InputError(f"the document {document.filing_id!r} has no tags to score against")
+        raise InputError(f"the document {document.name!r} has no tags to score against")
     if out is not None and not out.resolve().parent.is_dir():
         raise InputError("there is no such folder to write to", file=out)
     method, parts = ready()
@@ -257,25 +272,18 @@ def evidence_of(prediction: Any) -> str:
     best = ranking.ids[0]
     for near in trace.notes.get("precedents", ()):
         if near["concept"] == best:
-            whose = near["company"] or near["fact_id"]
-            same = ", same value" if near["same_value"] else ""
-            return f"precedent {near['fact_id']} ({whose}{same}): {near['locus']}"
+            filing, value = str(near["filing_id"]), "same value" if near["same_value"] else ""
+            if str(near["fact_id"]).startswith(filing):
+                filing = ""  # it says no more than the fact's id
+            whose = ", ".join(str(t) for t in (near["company"], filing, value) if t)
+            return f"precedent {near['fact_id']}{f' ({whose})' if whose else ''}: {near['locus']}"
     ranks = [(r.rank_of(best) or 10**9, q.form) for q, r in zip(trace.queries, trace.rankings, strict=False)]
     rank, form = min(ranks, default=(10**9, ""))
     return f"{form} query, rank {rank}" if rank < 10**9 else ""
 
 
-def locus_of(fact: Fact, parts: Parts) -> str:
-    """Where a fact stands, in one line."""
-    if fact.modality == "table":
-        return " / ".join(h for h in (fact.row_header, fact.column_header) if h)
-    return parts.serializer.mention_window(fact)
-
-
 def to_csv(tagged: Sequence[TaggedFact], parts: Parts, top: int) -> str:
     """The tags as CSV text with :data:`COLUMNS`."""
-    from .tagging import cell
-
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -283,7 +291,7 @@ def to_csv(tagged: Sequence[TaggedFact], parts: Parts, top: int) -> str:
         fact, ranking = one.fact, one.ranking
         line = {
             "fact_id": fact.fact_id,
-            "locus": locus_of(fact, parts),
+            "locus": locus_of(fact, parts.serializer),
             "value": fact.value,
             "datatype": fact.datatype,
             "concept": one.concept,
@@ -293,11 +301,7 @@ def to_csv(tagged: Sequence[TaggedFact], parts: Parts, top: int) -> str:
             "confidence": None if one.confidence is None else round(one.confidence, 4),
             "source_of_evidence": one.evidence,
             "runner_up_concepts": "; ".join(ranking.ids[1:top]),
-            "modality": fact.modality,
-            "row_header": fact.row_header,
-            "column_header": fact.column_header,
-            "filing_id": fact.filing_id,
-            "company": fact.company,
+            **provenance(fact, parts.serializer),
         }
         writer.writerow([cell(line[name]) for name in COLUMNS])
     return stream.getvalue()
@@ -311,7 +315,9 @@ def _table(tagged: Sequence[TaggedFact], parts: Parts) -> RichTable:
         table.add_column(name, max_width=width, overflow="fold" if name != "locus" else "ellipsis")
     for one in tagged[:SHOWN]:
         sure = "" if one.confidence is None else f"{one.confidence:.2f}"
-        table.add_row(*(escape(c) for c in (one.fact.value, locus_of(one.fact, parts), one.concept, sure)))
+        table.add_row(
+            *(escape(c) for c in (one.fact.value, locus_of(one.fact, parts.serializer), one.concept, sure))
+        )
     return table
 
 
@@ -323,7 +329,7 @@ def print_score(
     golds = {i: c for i, c in document.gold.items() if i not in document.own_tags}
     scored = [t for t in tagged if golds.get(t.fact.fact_id) in taxonomy]
     missing = len(document.gold) - len(scored) - own
-    table = RichTable(title=f"{document.filing_id}: {len(scored):,} tagged facts of {taxonomy.name}")
+    table = RichTable(title=f"{document.name}: {len(scored):,} tagged facts of {taxonomy.name}")
     for name in ("facts", "n", "R@1", "R@10", "R@50", "MRR"):
         table.add_column(name, justify="left" if name == "facts" else "right")
     for group in ("all", "table", "text"):

@@ -6,17 +6,17 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ..retrievers.errors import InputError
-from ..retrievers.files import Row, read_rows, require
 from ..retrievers.precedents import Precedents, Tagged
 from ..retrievers.taxonomy import strip_namespace
-from ..signatures.types import Fact, SourceContext
+from ..signatures.types import Fact
 from .data import DataFolder, file_fingerprint, read_contexts, read_facts
 from .documents.read import HTML, kind_of, read_document
 from .domains import Domain
 from .rows import fingerprint
+from .sameness import KnownFilings
+from .tagsfile import read_tags
 
 FACTS = frozenset({".jsonl", ".ndjson"})
 TAGS = frozenset({".csv", ".tsv"})
@@ -43,7 +43,7 @@ def read_precedents(
     elif kind in HTML:
         found = _from_filing(path)
     elif kind in TAGS:
-        found = _from_tags(path)
+        found = read_tags(path)
     else:
         raise InputError("is no precedents file: give .jsonl, .htm or a tags .csv", file=path)
     empty = True
@@ -69,38 +69,6 @@ def _from_filing(path: Path) -> Iterator[Tagged]:
             yield Tagged(fact, concept)
 
 
-def _from_tags(path: Path) -> Iterator[Tagged]:
-    for line, row in read_rows(path):
-        concept = str(row.get("concept") or "").strip()
-        if not concept:
-            continue
-        yield Tagged(_tagged_fact(row, path, line), strip_namespace(concept))
-
-
-def _tagged_fact(row: Row, path: Path, line: int) -> Fact:
-    """The fact of a line of a tags file. Its source context is not in the file; its headers are."""
-    fact_id = require(row, "fact_id", path, line)
-    value = require(row, "value", path, line).removeprefix("'")
-    given: dict[str, Any] = {
-        k: str(row[k]).removeprefix("'") for k in ("datatype", "filing_id", "company") if row.get(k)
-    }
-    locus = str(row.get("locus") or "").removeprefix("'")
-    if row.get("modality") == "text":
-        before, found, after = locus.partition(value)
-        if not found:
-            raise InputError(f"does not contain the value {value!r}", file=path, line=line, field="locus")
-        context = SourceContext(context_id=f"{path}:{line}", text=locus)
-        span: dict[str, Any] = {"mention_start": len(before), "mention_end": len(locus) - len(after)}
-        return Fact(fact_id=fact_id, value=value, context=context, modality="text", **span, **given)
-    headers: dict[str, Any] = {
-        k: str(row[k]).removeprefix("'") for k in ("row_header", "column_header") if row.get(k)
-    }
-    if not headers:
-        headers["row_header"] = require(row, "locus", path, line).removeprefix("'")
-    context = SourceContext(context_id=f"{path}:{line}", text="", modality="table")
-    return Fact(fact_id=fact_id, value=value, context=context, **headers, **given)
-
-
 class PrecedentSource:
     """Precedents that are read and indexed when first asked for; later calls return the same index.
 
@@ -108,21 +76,30 @@ class PrecedentSource:
         paths: what :func:`read_precedents` reads.
         contexts: source contexts of facts files, where they are not inline or beside the file.
         domain: whose field names facts files use.
+        facts: the facts that are to be tagged, where they are known: another copy of their filing among the
+            precedents is told by its content and takes the same identity, so it never votes.
     """
 
     def __init__(
-        self, paths: Sequence[Path], contexts: Path | None = None, domain: Domain | None = None
+        self,
+        paths: Sequence[Path],
+        contexts: Path | None = None,
+        domain: Domain | None = None,
+        facts: Sequence[Fact] = (),
     ) -> None:
-        self.paths, self.contexts, self.domain = list(paths), contexts, domain
+        self.paths, self.contexts, self.domain, self.facts = list(paths), contexts, domain, facts
         self._built: Precedents | None = None
         self._lock = threading.Lock()
+
+    def for_facts(self, facts: Sequence[Fact]) -> PrecedentSource:
+        """The same source for facts to be tagged."""
+        return PrecedentSource(self.paths, self.contexts, self.domain, facts)
 
     def __call__(self) -> Precedents:
         with self._lock:
             if self._built is None:
-                self._built = Precedents(
-                    t for path in self.paths for t in read_precedents(path, self.contexts, self.domain)
-                )
+                tagged = [t for p in self.paths for t in read_precedents(p, self.contexts, self.domain)]
+                self._built = Precedents(KnownFilings(self.facts).unify(tagged) if self.facts else tagged)
             return self._built
 
     @property

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table as RichTable
 
-from ..programs.presets import Parts, build, spec_named
+from ..programs.presets import Parts, Spec, build, name_of, scoped, spec_named
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
+from ..retrievers.loci import company_key
+from ..retrievers.precedents import Precedents
 from ..retrievers.store import open_index, read_manifest
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import load_schema
@@ -27,12 +28,13 @@ from .atomic import write_text
 from .data import DataFolder, read_contexts, read_facts
 from .domains import DOMAINS, Domain
 from .explain import explain_fact
-from .filing import DocumentOptions, is_document, locus_of
+from .filing import NAMELESS, DocumentOptions, is_document
 from .inflight import in_order, report_failures
 from .lm.use import models_for
 from .precedents import PrecedentSource
 from .rows import Example
 from .session import make_parts
+from .tagsfile import PROVENANCE, cell, locus_of, provenance
 
 if TYPE_CHECKING:
     from .clinical.coding import Coder
@@ -47,22 +49,18 @@ COLUMNS = (
     "score",
     "margin",
     "runner_up_concepts",
+    *PROVENANCE,
 )
 """Columns of a tags CSV. ``margin`` is the score's distance to the next concept."""
 
 BM25 = {"kind": "bm25"}
 """The retriever where no index folder is given."""
 
+BEST_VOTE = {"others": "precedents (others), locus", "own": "precedents (own)"}
+"""The row that votes where only already-tagged facts and their scope are given: the best on the dev split."""
+
 SHOWN = 40
 """Facts that the terminal's table shows."""
-
-_FORMULA = re.compile(r"^[=@\t\r]|^[+-](?![\d.,(])")
-
-
-def cell(value: object) -> str:
-    """A CSV cell that no spreadsheet takes for a formula."""
-    text = "" if value is None else str(value)
-    return "'" + text if _FORMULA.match(text) else text
 
 
 def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
@@ -95,7 +93,7 @@ def tag_facts(
     path: Path | None,
     *,
     taxonomy: str,
-    program: str,
+    program: str | None,
     top: int,
     out: Path | None,
     explain: str | None,
@@ -105,6 +103,7 @@ def tag_facts(
     skip_bad: bool,
     mentions: Path | None = None,
     document: DocumentOptions | None = None,
+    scope: Literal["others", "own"] | None = None,
     lm: Mapping[str, Any] | None = None,
     cache: bool = True,
     concurrency: int = 32,
@@ -112,28 +111,64 @@ def tag_facts(
 ) -> None:
     """Tag every fact of a file; write a CSV, print a table, or explain one fact.
 
+    ``program`` and ``scope`` are a row and whose already-tagged facts it may use, see :func:`choose_row`.
+
     Raises:
         InputError: whatever is wrong with the file, the taxonomy, the program or the output's place.
     """
     console = console or Console()
     notes = Console(stderr=True)
     folder = DataFolder.find(data)
-    try:
-        needs_model = spec_named(program).needs_model
-    except ValueError as e:
-        raise InputError(str(e)) from e
-    needed = f"the program {program!r}" if needs_model else None
+    options = document or DocumentOptions()
+    row = choose_row(program, scope, bool(options.precedents))
+    needed = f"the program {row.name!r}" if row.spec.needs_model else None
     with models_for(lm or {}, needed, cache=cache):
         _tag(
-            path, taxonomy, program, top, out, explain, contexts, schema, folder, skip_bad, mentions,
-            document or DocumentOptions(), concurrency if needs_model else 1, console, notes,
+            path, taxonomy, row, top, out, explain, contexts, schema, folder, skip_bad, mentions,
+            options, concurrency if row.spec.needs_model else 1, console, notes,
         )  # fmt: skip
+
+
+class Chosen(NamedTuple):
+    """A row: its name, and what it is."""
+
+    name: str
+    spec: Spec
+
+
+def choose_row(program: str | None, scope: Literal["others", "own"] | None, given: bool = False) -> Chosen:
+    """The row that tags.
+
+    Args:
+        program: its name; None: ``locus``, or the vote of the ``given`` precedents (the row of that scope
+            that is best on the dev split).
+        scope: whose already-tagged facts it may use; None: as the row has it, ``own`` where none is named.
+        given: whether the user gives already-tagged facts.
+
+    Raises:
+        InputError: no such program, or precedents or a scope for one that uses none.
+    """
+    try:
+        if program is None and given:
+            name = BEST_VOTE[scope or "own"]
+            return Chosen(name, spec_named(name))
+        name = program or "locus"
+        spec = spec_named(name)
+        if (given or scope) and not spec.uses_precedents:
+            option = "--precedents" if given else "--precedent-scope"
+            raise InputError(f"{option}: the program {name!r} uses no already-tagged facts")
+        if scope is None:
+            return Chosen(name, spec)
+        changed = scoped(spec, scope)
+        return Chosen(name if changed == spec else name_of(changed) or f"{name} [{scope}]", changed)
+    except ValueError as e:
+        raise InputError(str(e)) from e
 
 
 def _tag(
     path: Path | None,
     taxonomy: str,
-    program: str,
+    row: Chosen,
     top: int,
     out: Path | None,
     explain: str | None,
@@ -151,14 +186,16 @@ def _tag(
     if mentions is not None:
         from .clinical.tagnote import tag_note
 
-        at_hand = partial(_coder, taxonomy, folder, program, schema, options)
+        at_hand = partial(_coder, taxonomy, folder, row, schema, options)
         tag_note(path, mentions, at_hand, top, out, console)
         return
     found, domain = find_taxonomy(taxonomy, folder)
-    source = options.source(program, folder, domain)
+    source = options.source(folder, domain)
+    others = "others" in row.spec.scopes and domain.companies
     if path is not None and is_document(path):
-        ready = partial(_method, program, found, domain, schema, source, taxonomy)
-        replace(options, concurrency=concurrency).tag(path, program, ready, found, explain, top, out, console)
+        ready = partial(_method, row, found, domain, schema, index=taxonomy)
+        asked = replace(options, concurrency=concurrency, others=others)
+        asked.tag(path, row.name, source, ready, found, explain, top, out, console)
         return
     options.check_unused()
     bad: list[InputError] | None = [] if skip_bad else None
@@ -175,13 +212,18 @@ def _tag(
         notes.print(f"{len(bad)} bad facts were skipped", markup=False)
     if not examples:
         raise InputError("has no facts", file=path)
-    method, parts = _method(program, found, domain, schema, source, taxonomy)
+    facts = [e.inputs["fact"] for e in examples]
+    nameless = next((f for f in facts if not company_key(f.company or "")), None) if others else None
+    if nameless is not None:
+        raise InputError(f"fact {nameless.fact_id!r} {NAMELESS} a field 'company'", file=path)
+    source = source.for_facts(facts) if source is not None else None
+    method, parts = _method(row, found, domain, schema, source, taxonomy)
     if explain is not None:
         chosen = next((e for e in examples if e.id == explain), None)
         if chosen is None:
             raise InputError(f"no fact {explain!r}", file=path, field="fact_id")
         fact = chosen.inputs["fact"]
-        console.print(explain_fact(fact, method(fact=fact), parts, program, chosen.gold, top))
+        console.print(explain_fact(fact, method(fact=fact), parts, row.name, chosen.gold, top))
         return
     ranked = _run(method, examples, concurrency, console)
     if out is not None:
@@ -194,7 +236,7 @@ def _tag(
 
 
 def _method(
-    program: str,
+    row: Chosen,
     found: Taxonomy,
     domain: Domain,
     schema: str | None,
@@ -204,36 +246,49 @@ def _method(
     """A program and what it is made of; ``index`` names the taxonomy's index folder, if it is one.
 
     Raises:
-        InputError: no such program or schema, or a program that cannot tag.
+        InputError: no such schema, or a program that cannot tag.
     """
     try:
-        spec = spec_named(program)
         own_schema = None if schema is None else load_schema(schema)
         if own_schema is None and found.name != domain.taxonomy:
             own_schema = induce_schema(found, found.name)
         stored = bool(index) and Path(index).is_dir()
         settings = {"kind": read_manifest(index)["kind"], "index": index} if stored else BM25
         parts = make_parts(found, domain, settings, own_schema, precedents)
-        if spec.uses_precedents and precedents is None:
-            raise InputError(f"the program {program!r} needs already-tagged facts: give --precedents PATH")
+        if row.spec.uses_precedents and precedents is None:
+            raise InputError(f"the program {row.name!r} needs already-tagged facts: give --precedents PATH")
     except ValueError as e:
         raise InputError(str(e)) from e
-    if spec.needs_gold:
-        raise InputError(f"{program!r} is an oracle: it needs the gold concept and cannot tag")
-    return build(spec, parts), parts
+    if "others" in row.spec.scopes and domain.companies and precedents is not None:
+        _check_named(precedents())
+    if row.spec.needs_gold:
+        raise InputError(f"{row.name!r} is an oracle: it needs the gold concept and cannot tag")
+    return build(row.spec, parts), parts
 
 
-def _coder(
-    name: str, folder: DataFolder, program: str, schema: str | None, options: DocumentOptions
-) -> Coder:
+def _check_named(index: Precedents) -> None:
+    """Say how many precedents scope ``others`` leaves out because they do not say whose they are.
+
+    Raises:
+        InputError: all of them.
+    """
+    if index.nameless == len(index):
+        raise InputError("no precedent says whose it is, so scope 'others' leaves all out: name companies")
+    if index.nameless:
+        left_out = f"{index.nameless:,} of {len(index):,} precedents do not say whose they are"
+        line = f"note: {left_out}: left out by scope 'others'"
+        Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _coder(name: str, folder: DataFolder, row: Chosen, schema: str | None, options: DocumentOptions) -> Coder:
     """What codes the mentions of a note: a program over the taxonomy of a name, or over some of its codes."""
     from .clinical.coding import Coder
     from .clinical.within import build_within
 
     found, domain = find_taxonomy(name, folder)
-    source = options.source(program, folder, domain)
-    method, parts = _method(program, found, domain, schema, source, name)
-    within = partial(build_within, spec_named(program), parts)
+    source = options.source(folder, domain)
+    method, parts = _method(row, found, domain, schema, source, name)
+    within = partial(build_within, row.spec, parts)
     hint = ""
     if domain.load is not None and Path(name).is_dir():
         hint = f"; if it is new in its year, index the whole release ({domain.taxonomy}), not {domain.name}"
@@ -274,7 +329,7 @@ def to_csv(ranked: Sequence[tuple[Fact, Ranking]], taxonomy: Taxonomy, parts: Pa
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
     for fact, ranking in ranked:
-        line: list[object] = [fact.fact_id, locus_of(fact, parts), fact.value, fact.datatype]
+        line: list[object] = [fact.fact_id, locus_of(fact, parts.serializer), fact.value, fact.datatype]
         if len(ranking):
             best = ranking.ids[0]
             margin = float(ranking.scores[0] - ranking.scores[1]) if len(ranking) > 1 else ""
@@ -282,6 +337,7 @@ def to_csv(ranked: Sequence[tuple[Fact, Ranking]], taxonomy: Taxonomy, parts: Pa
             line += [best, taxonomy[best].label, float(ranking.scores[0]), margin, others]
         else:
             line += [""] * 5
+        line += provenance(fact, parts.serializer).values()
         writer.writerow([cell(v) for v in line])
     return stream.getvalue()
 
@@ -293,7 +349,7 @@ def _table(ranked: Sequence[tuple[Fact, Ranking]], taxonomy: Taxonomy, parts: Pa
     for fact, ranking in ranked[:SHOWN]:
         best = ranking.ids[0] if len(ranking) else ""
         score = f"{ranking.scores[0]:.3f}" if len(ranking) else ""
-        cells = (fact.fact_id, fact.value, locus_of(fact, parts), best, score)
+        cells = (fact.fact_id, fact.value, locus_of(fact, parts.serializer), best, score)
         table.add_row(*(_plain(c) for c in cells))
     return table
 

@@ -27,7 +27,7 @@ from .profiles import Profiles
 from .refine import Refine
 from .replay import Replay, Source
 from .serialize import Serializer
-from .spec import Spec
+from .spec import SHOWN_SCOPES, Spec
 from .verify import LMVerifier, SymbolicVerifier, Verifier
 
 
@@ -115,10 +115,10 @@ def generator_for(spec: Spec, parts: Parts) -> Generator:
     serializer = parts.serializer_for(spec.serializer)
     if spec.generator == "rules":
         return RuleGenerator(parts.schema, serializer)
-    if spec.generator == "lm-precedents":
+    if spec.generator in SHOWN_SCOPES:
         if parts.precedents is None:
             raise ValueError(NO_PRECEDENTS)
-        shown = Demonstrations(parts.precedents(), parts.taxonomy)
+        shown = Demonstrations(parts.precedents(), parts.taxonomy, SHOWN_SCOPES[spec.generator])
         return LMGenerator(parts.schema, serializer, spec.prompts, "precedents", shown)
     if spec.generator == "phrases":
         return PhraseGenerator(parts.schema, serializer)

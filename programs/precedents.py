@@ -177,6 +177,7 @@ def describe(neighbour: Neighbour) -> dict[str, object]:
         "concept": neighbour.concept,
         "fact_id": neighbour.fact_id,
         "company": neighbour.company,
+        "filing_id": neighbour.filing_id,
         "locus": neighbour.locus,
         "share": round(neighbour.weight, 4),
         "same_company": neighbour.same_company,

@@ -7,10 +7,11 @@ what a row is, :mod:`abduce.programs.methods` how it is put together.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Literal
 
 from .methods import PROGRAMS, Method, Parts, build, check_replay
 from .onepass import FREE_TEXT, STRUCTURED
-from .spec import MODEL_FREE, Spec, one_line
+from .spec import MODEL_FREE, SHOWN_SCOPES, Spec, one_line
 
 __all__ = [
     "MODEL_FREE",
@@ -21,7 +22,9 @@ __all__ = [
     "Spec",
     "build",
     "check_replay",
+    "name_of",
     "one_line",
+    "scoped",
     "spec_named",
 ]
 
@@ -91,6 +94,9 @@ PRESETS: dict[str, Spec] = {
     "FHS-rules + precedents (others)": _RULES.changed(
         {"companions": {"precedents (others)": 4.0}, "kappa": 0.0, "beta": 0.1}
     ),
+    "FHS-rules + precedents (own)": _RULES.changed(
+        {"companions": {"precedents (own)": 4.0}, "kappa": 0.0, "beta": 0.1}
+    ),
     "FHS-rules - verifier": _RULES.changed({"beta": 0.0}),
     "FHS-phrases": _PHRASES,
     "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),
@@ -110,3 +116,42 @@ def spec_named(name: str) -> Spec:
     if name in PROGRAMS:
         return Spec(program=name)
     raise ValueError(f"no program {name!r}; there are {', '.join([*PRESETS, *PROGRAMS])}")
+
+
+def scoped(spec: Spec, scope: Literal["others", "own"]) -> Spec:
+    """A spec that uses other companies' already-tagged facts only, or the company's own too, wherever it
+    uses any: in the vote, in its companions, as demonstrations.
+
+    Raises:
+        ValueError: it uses none, or has a companion without a twin of that scope.
+    """
+    if not spec.scopes:
+        raise ValueError(f"the program {spec.program!r} uses no already-tagged facts, so it has no scope")
+    if spec.scopes == {scope}:
+        return spec
+    changes: dict[str, Any] = {}
+    if spec.generator in SHOWN_SCOPES:
+        changes["generator"] = next(g for g, s in SHOWN_SCOPES.items() if s == scope)
+    if spec.program == "precedents":
+        changes["scope"] = scope
+    companions = spec.config.get("companions", {})
+    if companions:
+        changes["companions"] = {_twin(name, scope): weight for name, weight in companions.items()}
+    return spec.changed(changes)
+
+
+def _twin(name: str, scope: Literal["others", "own"]) -> str:
+    """The preset that a companion is with another scope."""
+    spec = spec_named(name)
+    if not spec.scopes:
+        return name
+    wanted = scoped(spec, scope)
+    twin = name_of(wanted)
+    if twin is None:
+        raise ValueError(f"its companion {name!r} has no twin of the scope {scope!r}")
+    return twin
+
+
+def name_of(spec: Spec) -> str | None:
+    """The preset that a spec is, or None."""
+    return next((name for name, preset in PRESETS.items() if preset == spec), None)

@@ -14,6 +14,10 @@ MODEL_FREE = frozenset({"rules", "phrases"})
 """Generators that call no model."""
 
 
+SHOWN_SCOPES: Mapping[str, Literal["others", "own"]] = {"lm-precedents": "others", "lm-precedents-own": "own"}
+"""Generators that are shown already-tagged facts, and whose."""
+
+
 class SpecBase(BaseModel):
     """What specs of both families share: a program's name, what its config changes, and how a spec is
     changed."""
@@ -77,7 +81,8 @@ class Spec(SpecBase):
         config: fields of the method's config class that differ from its defaults.
         generator: ``lm``, ``rules`` or ``phrases`` (no model), or an arm of the design study:
             ``lm-varied`` (samples are told to be distinct), ``lm-assigned`` (each has its own share of
-            the dimensions); ``lm-precedents`` shows it the nearest already-tagged facts.
+            the dimensions); ``lm-precedents`` shows it the nearest already-tagged facts of other
+            companies, ``lm-precedents-own`` those of the company's own earlier filings too.
         verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
         prompts: name or path of the prompt set.
         verdicts: form of the verifier's answers.
@@ -90,7 +95,9 @@ class Spec(SpecBase):
         state: path of a compiled program's state (``abduce optimize``); empty: none.
     """
 
-    generator: Literal["lm", "lm-varied", "lm-assigned", "lm-precedents", "rules", "phrases"] = "lm"
+    generator: Literal[
+        "lm", "lm-varied", "lm-assigned", "lm-precedents", "lm-precedents-own", "rules", "phrases"
+    ] = "lm"
     verifier: Literal["lm", "symbolic"] = "lm"
     prompts: str = "default"
     verdicts: VerdictForm = "compact"
@@ -128,14 +135,23 @@ class Spec(SpecBase):
         return self.generator not in MODEL_FREE or (self.verifier == "lm" and beta > 0)
 
     @property
-    def uses_precedents(self) -> bool:
-        """Whether already-tagged facts decide its results, alone or as a companion."""
-        companions = [n for n in self.config.get("companions", {}) if n != self.program]
-        if self.program == "precedents" or self.generator == "lm-precedents":
-            return True
+    def scopes(self) -> frozenset[str]:
+        """Whose already-tagged facts decide its results (``others``, ``own``), alone, as a companion or as
+        demonstrations; empty where it uses none."""
         from .presets import spec_named  # presets are made of specs
 
-        return any(spec_named(n).uses_precedents for n in companions)
+        found: set[str] = {SHOWN_SCOPES[self.generator]} if self.generator in SHOWN_SCOPES else set()
+        if self.program == "precedents":
+            found.add(getattr(self.resolve(), "scope"))  # noqa: B009
+        for name in self.config.get("companions", {}):
+            if name != self.program:
+                found |= spec_named(name).scopes
+        return frozenset(found)
+
+    @property
+    def uses_precedents(self) -> bool:
+        """Whether already-tagged facts decide its results, alone or as a companion."""
+        return bool(self.scopes)
 
     @property
     def needs_gold(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -139,21 +140,35 @@ def value_key(value: str) -> str:
     return re.sub(r"[^\d.]", "", value)
 
 
+_CUT = 8
+
+
 def company_key(name: str) -> str:
-    """A company's name as it is compared: letters and digits, upper case, cut to 8.
+    """A company's name as it is compared: letters and digits of any script, upper case, without accents, cut
+    to 8.
 
     So ``Apple Inc.`` is ``APPLEINC``. Cut names are how the data sets write companies.
     """
-    return re.sub(r"[^A-Z0-9]", "", name.upper())[:8]
+    plain = unicodedata.normalize("NFKD", name).upper()
+    return "".join(c for c in plain if c.isalnum())[:_CUT]
+
+
+_FORMS = frozenset(
+    "INC INCORPORATED CO COMPANY CORP CORPORATION LTD LIMITED LLC LP PLC AG SE SA NV GMBH".split()
+)
 
 
 def same_company(a: str, b: str) -> bool:
     """Whether two company keys name the same company; a leading THE does not count (``THEBOEIN`` and
-    ``BOEINGCO``)."""
+    ``BOEINGCO``), nor what one alone says of its legal form (``APPLE`` and ``APPLEINC``)."""
     if a == b:
         return True
     for long, other in ((a, b), (b, a)):
         rest = long.removeprefix("THE")
         if rest != long and len(rest) >= 5 and other.startswith(rest):
             return True
+        if len(other) >= 2 and long.startswith(other):
+            form = long[len(other) :]
+            if form in _FORMS or (len(long) == _CUT and any(f.startswith(form) for f in _FORMS)):
+                return True
     return False

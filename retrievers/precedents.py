@@ -4,7 +4,8 @@ Every precedent gets a log-linear score: a weighted sum of how alike the two loc
 header chain, column header, table or passage, the text above it) and of what else they share (the company,
 the value, the kind of period, the number of digits). The best ``neighbours`` vote with ``exp(score)``; a
 concept's score is its share of the votes. Never is a precedent of the fact's own filing or source context
-used; scope ``others`` also leaves out every precedent of the fact's company.
+used, nor one of the same text where either does not say its filing; scope ``others`` also leaves out every
+precedent of the fact's company, and those that do not say whose they are.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from ..signatures.types import Fact
 from .base import Floats, Ranking
 from .errors import InputError
-from .loci import locus_of, value_key
+from .loci import company_key, locus_of, value_key
 from .shelf import Companies, Memo, Scope, Shelf, Tagged
 from .weights import MENTION, TABLE, TEXT, Weights
 
@@ -125,6 +126,10 @@ class Precedents:
         weights: by modality (``table``, ``text``); :data:`TABLE` and :data:`TEXT` where not given, and
             :data:`MENTION` for texts whose values are words.
 
+    ``nameless`` is how many do not say whose they are: where a fact does, scope ``others`` leaves them out,
+    as they may be its company's. Where neither facts nor precedents name companies (notes), companies play
+    no part.
+
     A ranking's components are ``share`` (of the votes, in [0, 1]; also the score), ``companies`` and
     ``precedents`` (how many of each voted for the concept). Its ``candidates`` is the number of groups of
     equal precedents that were allowed to vote. Safe to share between threads.
@@ -149,6 +154,7 @@ class Precedents:
             raise InputError("there are no precedents")
         self.neighbours = neighbours
         self.size = sum(map(len, by.values()))
+        self.nameless = sum(not company_key(t.fact.company or "") for found in by.values() for t in found)
         self.weights = {"table": TABLE, "text": _text_weights(by.get("text", [])), **(weights or {})}
         self._shelves = {modality: Shelf(found, self.companies) for modality, found in by.items()}
         self._memo = Memo()
@@ -174,6 +180,7 @@ class Precedents:
 
         Raises:
             ValueError: ``k`` below 1, or another scope.
+            InputError: scope ``others``, and the fact does not say whose it is though precedents do.
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")

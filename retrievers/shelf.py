@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..signatures.types import Fact
-from .loci import Locus, company_key, context_tokens, locus_of, same_company, value_key
+from .errors import InputError
+from .loci import Locus, Tokens, company_key, context_tokens, locus_of, same_company, value_key
 from .tokensets import Similarities, TokenSets
 from .weights import Weights
 
@@ -43,6 +45,7 @@ class Codes:
 
 
 _FIELDS = ("header", "chain", "column", "mention")
+_OTHERS = ("context", "page", "content", "filing", "datatype", "concept")
 
 
 class Group(NamedTuple):
@@ -53,6 +56,8 @@ class Group(NamedTuple):
     column: int
     mention: int
     context: int
+    page: int
+    content: int
     company: int
     filing: int
     datatype: int
@@ -66,19 +71,18 @@ class Shelf:
     """Precedents of one modality. Equal ones (a row's cells of several dates) are one group."""
 
     def __init__(self, tagged: Sequence[Tagged], companies: Companies) -> None:
-        self.codes = {name: Codes() for name in (*_FIELDS, "context", "filing", "datatype", "concept")}
+        self.codes = {
+            name: Codes()
+            for name in (*_FIELDS, "context", "page", "content", "filing", "datatype", "concept")
+        }
         self.companies = companies
         groups: dict[Group, int] = {}
         self.shown: list[Fact] = []
-        contexts: list[tuple[Any, Any]] = []
+        pages = _Pages()
         values: dict[tuple[int, str], set[int]] = {}
         self.latest = max((_year(t.fact) for t in tagged), default=0)
         for fact, concept in tagged:
-            place = self.codes["context"](fact.context.context_id)
-            if place == len(contexts):
-                above = context_tokens(fact.context.preceding_text, False)
-                contexts.append((context_tokens(fact.context.text, fact.modality == "table"), above))
-            group = self._group(fact, concept, place)
+            group = self._group(fact, concept, *pages(fact, self.codes))
             number = groups.setdefault(group, len(groups))
             if number == len(self.shown):
                 self.shown.append(fact)
@@ -87,11 +91,10 @@ class Shelf:
         self.columns = {name: np.ascontiguousarray(rows[:, i]) for i, name in enumerate(Group._fields)}
         self.values = {k: np.fromiter(sorted(v), dtype=np.int64) for k, v in values.items()}
         self.sets = {name: TokenSets(list(self.codes[name].numbers)) for name in _FIELDS}
-        self.sets["context"] = TokenSets([c for c, _ in contexts])
-        self.sets["preceding"] = TokenSets([p for _, p in contexts])
+        self.sets |= {name: TokenSets(found) for name, found in pages.tokens.items()}
         self.concepts = list(self.codes["concept"].numbers)
 
-    def _group(self, fact: Fact, concept: str, context: int) -> Group:
+    def _group(self, fact: Fact, concept: str, context: int, page: int, content: int) -> Group:
         locus = locus_of(fact)
         return Group(
             self.codes["header"](locus.header),
@@ -99,6 +102,8 @@ class Shelf:
             self.codes["column"](locus.column),
             self.codes["mention"](locus.mention),
             context,
+            page,
+            content,
             self.companies.code(fact.company),
             self.codes["filing"](fact.filing_id),
             self.codes["datatype"](fact.datatype),
@@ -109,18 +114,31 @@ class Shelf:
         )
 
     def allowed(self, fact: Fact, scope: Scope) -> tuple[npt.NDArray[np.int64], bool]:
-        """The groups that may vote, and whether the datatype could not be used."""
-        datatype = self.codes["datatype"].get(fact.datatype)
+        """The groups that may vote, and whether the datatype could not be used.
+
+        Raises:
+            InputError: scope ``others`` and a fact that does not say whose it is, though precedents do.
+        """
+        columns, codes = self.columns, self.codes
+        datatype = codes["datatype"].get(fact.datatype)
         known = fact.datatype is not None and datatype >= 0
-        company = self.companies.find(fact.company)
         keep = np.ones(len(self.shown), dtype=np.bool_)
         if known:
-            keep &= self.columns["datatype"] == datatype
+            keep &= columns["datatype"] == datatype
+        keep &= columns["context"] != codes["context"].get(fact.context.context_id)
+        same = columns["content"] == codes["content"].get(content_key(fact.context.text) or NOTHING)
         if fact.filing_id is not None:
-            keep &= self.columns["filing"] != self.codes["filing"].get(fact.filing_id)
-        keep &= self.columns["context"] != self.codes["context"].get(fact.context.context_id)
-        if scope == "others" and company >= 0:
-            keep &= self.columns["company"] != company
+            keep &= columns["filing"] != codes["filing"].get(fact.filing_id)
+            same &= columns["filing"] == codes["filing"].get(None)
+        keep &= ~same
+        if scope == "others" and company_key(fact.company or ""):
+            keep &= columns["company"] != self.companies.find(fact.company)
+            keep &= columns["company"] != self.companies.unknown
+        elif scope == "others" and self.companies.named:
+            raise InputError(
+                f"the fact {fact.fact_id!r} does not say whose it is, and scope 'others' leaves out "
+                "precedents of its company: give the company"
+            )
         return np.flatnonzero(keep), not known
 
     def scores(
@@ -148,7 +166,7 @@ class Shelf:
         for name, tokens in memo.context(fact).items():
             if getattr(weights, name) and (tokens or name == "context"):
                 found = memo.similarity(self.sets[name], tokens)
-                add(getattr(weights, name), found[self.columns["context"][groups]])
+                add(getattr(weights, name), found[self.columns["page"][groups]])
         add(weights.same_period, self.columns["period"][groups] == locus.period)
         add(weights.digits, np.abs(self.columns["digits"][groups] - locus.digits))
         years = self.columns["year"][groups]
@@ -160,6 +178,37 @@ class Shelf:
             if same_values is not None:
                 add(weights.same_value, np.isin(groups, same_values, assume_unique=True))
         return total
+
+
+NOTHING = b"-"
+"""The content of a query's empty source context, which is no precedent's."""
+
+
+def content_key(text: str) -> bytes:
+    """What tells the texts of source contexts apart; empty for an empty one, which tells nothing."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() if text else b""
+
+
+class _Pages:
+    """The source contexts of precedents. One of a tags file is known by the windows that its lines show:
+    each text of an id is a page of its own, and has its own tokens."""
+
+    def __init__(self) -> None:
+        self.tokens: dict[str, list[Tokens]] = {"context": [], "preceding": []}
+        self._seen: dict[int, tuple[int, int, int]] = {}
+
+    def __call__(self, fact: Fact, codes: Mapping[str, Codes]) -> tuple[int, int, int]:
+        """The codes of a fact's context id, of its page and of its content."""
+        known = self._seen.get(id(fact.context))  # facts share their context
+        if known is None:
+            id_, content = fact.context.context_id, content_key(fact.context.text)
+            page = codes["page"]((id_, content))
+            known = (codes["context"](id_), page, codes["content"](content))
+            self._seen[id(fact.context)] = known
+            if page == len(self.tokens["context"]):
+                self.tokens["context"].append(context_tokens(fact.context.text, fact.modality == "table"))
+                self.tokens["preceding"].append(context_tokens(fact.context.preceding_text, False))
+        return known
 
 
 def _year(fact: Fact) -> int:
@@ -178,6 +227,16 @@ class Companies:
         if key not in self._numbers:
             self._numbers[key] = self.find(name) if self.find(name) >= 0 else len(self._numbers)
         return self._numbers[key]
+
+    @property
+    def unknown(self) -> int:
+        """The number of those that do not say whose they are; -2 where there are none."""
+        return self._numbers.get("", -2)
+
+    @property
+    def named(self) -> bool:
+        """Whether any says whose it is."""
+        return any(self._numbers)
 
     def find(self, name: str | None) -> int:
         """The number of a company, or -1 where no precedent is of it or there is no name."""

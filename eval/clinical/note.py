@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import Row, read_rows
+from ...retrievers.shelf import content_key
 from ...signatures.types import Fact, SourceContext
 
 MAX_NOTE = 1_000_000
@@ -32,7 +33,8 @@ class Mention:
 
 
 def read_note(path: str | Path) -> SourceContext:
-    """The note as a source context.
+    """The note as a source context. Its id is made from its text, so the same note under another file name is
+    the same context, and never a precedent of itself.
 
     Raises:
         InputError: not there, not UTF-8, empty, or larger than :data:`MAX_NOTE`.
@@ -53,7 +55,7 @@ def read_note(path: str | Path) -> SourceContext:
         raise InputError(f"cannot be read ({e.strerror})", file=path) from e
     if not text.strip():
         raise InputError("is empty", file=path)
-    return SourceContext(context_id=path.name, text=text, modality="text")
+    return SourceContext(context_id=f"note-{content_key(text).hex()}", text=text, modality="text")
 
 
 def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str, str]) -> list[Mention]:
@@ -91,7 +93,6 @@ def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str,
             datatype=constants.get("datatype"),
             mention_start=start,
             mention_end=end,
-            filing_id=note.context_id,
         )
         found.append(Mention(fact, occurrences, code, path, line))
     if not found:

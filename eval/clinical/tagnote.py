@@ -13,6 +13,7 @@ from rich.console import Console
 from ...retrievers.errors import InputError
 from ...retrievers.taxonomy import Taxonomy
 from ..atomic import write_text
+from ..tagsfile import cell
 from .coding import Coded, Coder, code_mentions
 from .note import read_mentions, read_note
 from .page import show, summary
@@ -32,8 +33,6 @@ down. Where no code is chosen, ``alternatives`` are all that were ranked for a c
 
 def to_csv(coded: Sequence[Coded], taxonomy: Taxonomy, top: int) -> str:
     """The codes as CSV text with :data:`COLUMNS`."""
-    from ..tagging import cell
-
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)

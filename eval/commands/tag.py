@@ -34,7 +34,7 @@ def tag(
         str | None,
         typer.Option(
             help="Which method: a row's name (locus, direct, FHS-rules, ...); where not given, locus, or "
-            "the vote of the --precedents."
+            "the vote of the --precedents (the best row of their scope)."
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, max=200, help="How many concepts a fact.")] = 10,
@@ -65,8 +65,13 @@ def tag(
         ),
     ] = None,
     precedent_scope: Annotated[
-        Scope, typer.Option(help="others: never the document's own company; own: its earlier filings too.")
-    ] = Scope.own,
+        Scope | None,
+        typer.Option(
+            help="Whose already-tagged facts the program may use: others: never those of the facts' own "
+            "company (which must be known); own: its earlier filings too. Where not given: as the program "
+            "has it; own where no program is given."
+        ),
+    ] = None,
     gold: Annotated[bool, typer.Option("--gold", help="Score against the document's own tags.")] = False,
     company: Annotated[
         str | None, typer.Option(help="Whose document it is, where it does not say so itself.")
@@ -111,11 +116,10 @@ def tag(
     from ..filing import DocumentOptions
     from ..tagging import tag_facts
 
-    chosen = program or (f"precedents ({precedent_scope})" if precedents else "locus")
     tag_facts(
         facts,
         taxonomy=taxonomy,
-        program=chosen,
+        program=program,
         top=top,
         out=out,
         explain=explain,
@@ -125,6 +129,7 @@ def tag(
         skip_bad=skip_bad,
         mentions=mentions,
         document=DocumentOptions(gold, tuple(precedents or ()), calibration, company, each_fact),
+        scope=None if precedent_scope is None else precedent_scope.value,
         lm=None if lm is None else lm_table(lm),
         cache=not no_cache,
         concurrency=concurrency,

@@ -67,7 +67,8 @@ def test_a_filing_with_the_companys_earlier_one_as_precedent(folder):
     assert by["510"]["concept"] == by["400"]["concept"] == "Revenues"
     assert by["70"]["concept"] == "Debt"
     assert by["510"]["locus"] == "Turnover / 2024"
-    assert by["510"]["source_of_evidence"].startswith("precedent old-")
+    assert by["510"]["source_of_evidence"].startswith("precedent ")
+    assert by["510"]["source_of_evidence"].endswith("(Acme Widgets Inc.): Turnover / 2023")
     assert 0 <= float(by["510"]["confidence"]) <= 1
     assert float(by["510"]["margin"]) > 0
     assert "Debt" in by["510"]["runner_up_concepts"]
@@ -82,7 +83,7 @@ def test_scope_others_uses_nothing_of_the_company(folder):
         "--precedent-scope", "others", "--out", out,
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    assert not any("precedent old" in r["source_of_evidence"] for r in read(out))
+    assert not any("precedent " in r["source_of_evidence"] for r in read(out))
 
 
 def test_a_reviewed_tags_file_is_a_precedent(folder):

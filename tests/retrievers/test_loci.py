@@ -61,6 +61,14 @@ def test_companies_and_values():
     assert company_key("The Boeing Company") == "THEBOEIN"
     assert same_company("THEBOEIN", "BOEINGCO")
     assert same_company(company_key("Apple Inc."), "APPLEINC")
+    for full in ("APPLEINC", "APPLECOR", "APPLELTD"):
+        assert same_company("APPLE", full)
+        assert same_company(full, "APPLE")
+    for other in ("APPLEBEE", "APPLEIND", "APPLETON"):
+        assert not same_company("APPLE", other)
+    assert not same_company("A", "AINC")
+    assert company_key("Société Générale") == company_key("SOCIETE GENERALE")
+    assert company_key("株式会社アクメ")
     assert not same_company("THERMOFI", "THERMOGE")
     assert not same_company("UNITEDHE", "UNITEDPA")
     assert value_key("$ (1,234.5)") == value_key("1,234.5") == "1234.5"

@@ -68,7 +68,7 @@ def test_never_the_same_filing(index):
 
 def test_never_the_same_source_context_even_without_a_filing(index):
     query = PRIOR[2].fact.model_copy(update={"filing_id": None, "company": None})
-    assert "Revenues" not in index.rank(query).ids
+    assert "Revenues" not in index.rank(query, scope="own").ids
 
 
 def test_scope_others_leaves_out_the_company_however_it_is_spelled(index):
