@@ -13,31 +13,39 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .base import Ranking, Where, check_search
 from .collection import Collection
 from .columns import TextColumn
 from .errors import InputError
 from .filters import applied_datatype, excluded, fell_back
+from .numbering import QueryNumbers
 from .postings import Longs, Postings, TokenLists
 from .store import open_index, writing
 from .tokenize import Tokenizer, tokenizer_hash, tokenizer_named
 
-_ARRAYS = ("rows", "indptr", "indices", "weights", "in_label", "label_lengths")
+_ARRAYS = ("rows", "indptr", "indices", "weights", "label_indptr", "label_indices", "label_lengths")
 _CHUNK = 64
-"""Queries that one call of the kernel answers; a batch of more is shared out between threads."""
+"""Queries that one call of the kernel answers at most."""
+_SHARED = 16
+"""A batch of at least so many queries is shared out between threads."""
+_SHARES = 4
+"""Chunks a thread: enough that none waits long for the last one."""
 
 
 @dataclass(frozen=True)
 class _Index:
-    """Postings with the ids of their documents."""
+    """Postings with the ids of their documents, and 1 over the length of each label (0: no label)."""
 
     postings: Postings
     ids: Any
+    label_shares: npt.NDArray[np.float32]
 
 
 class BM25Retriever:
@@ -103,6 +111,10 @@ class BM25Retriever:
         assert self._vocabulary is not None
         return self._vocabulary
 
+    @cached_property
+    def _numbers(self) -> QueryNumbers:
+        return QueryNumbers(self.tokenizer, self.vocabulary)
+
     def postings(self, datatype: str | None) -> Postings:
         """The postings of one datatype, or of everything (None); built when first asked for."""
         return self._index(datatype).postings
@@ -125,7 +137,12 @@ class BM25Retriever:
                 "hash": tokenizer_hash(self.tokenizer),
             }
             files.manifest["segments"] = [
-                {"datatype": d, "documents": len(p.rows), "postings": len(p.indices)}
+                {
+                    "datatype": d,
+                    "documents": len(p.rows),
+                    "postings": len(p.indices),
+                    "label_postings": len(p.label_indices),
+                }
                 for d, p in zip(datatypes, parts, strict=True)
             ]
             files.finish("bm25", {"k1": self.k1, "b": self.b, "w_cov": self.w_cov, "repeats": self.repeats})
@@ -163,12 +180,16 @@ class BM25Retriever:
         made._vocabulary = {token: i for i, token in enumerate(stored.texts("vocabulary"))}
         starts = dict.fromkeys(_ARRAYS, 0)
         for segment in stored.manifest["segments"]:
-            documents, n = segment["documents"], segment["postings"]
-            lengths = dict.fromkeys(_ARRAYS, n) | {"rows": documents, "label_lengths": documents}
-            lengths["indptr"] = len(made._vocabulary) + 1
+            lengths = dict.fromkeys(("rows", "label_lengths"), segment["documents"])
+            lengths |= dict.fromkeys(("indices", "weights"), segment["postings"])
+            lengths |= {"label_indices": segment["label_postings"]}
+            lengths |= dict.fromkeys(("indptr", "label_indptr"), len(made._vocabulary) + 1)
             parts = {a: stored.arrays[a][starts[a] : starts[a] + lengths[a]] for a in _ARRAYS}
             starts = {a: starts[a] + lengths[a] for a in _ARRAYS}
-            made._stored[segment["datatype"]] = Postings(**parts)
+            postings = Postings(**parts)
+            if not postings.sound():
+                raise InputError("its postings do not fit together; build the index again", file=folder)
+            made._stored[segment["datatype"]] = postings
         return made
 
     def search(
@@ -176,7 +197,7 @@ class BM25Retriever:
     ) -> list[Ranking]:
         """Rank documents for each query; see :class:`~abduce.retrievers.base.Retriever`.
 
-        Batches of more than 64 queries are answered by several threads.
+        Batches of 16 queries or more are answered by several threads.
         """
         check_search(queries, k, where)
         filters: Sequence[Where | None] = [None] * len(queries) if where is None else where
@@ -184,13 +205,15 @@ class BM25Retriever:
         for i, w in enumerate(filters):
             key = (None, ()) if w is None else (applied_datatype(self.collection, w), w.exclude)
             groups[key].append(i)
+        threads = self.threads if len(queries) >= _SHARED else 1
+        size = _CHUNK if threads == 1 else min(_CHUNK, -(-len(queries) // (threads * _SHARES)))
         jobs: list[tuple[_Index, Any, list[int]]] = []
         for (datatype, exclude), members in groups.items():
             index = self._index(datatype)
             allowed = np.zeros(0, dtype=np.bool_)
             if exclude:
                 allowed = ~excluded(self.collection, exclude)[index.postings.rows]
-            chunks = (members[i : i + _CHUNK] for i in range(0, len(members), _CHUNK))
+            chunks = (members[i : i + size] for i in range(0, len(members), size))
             jobs.extend((index, allowed, chunk) for chunk in chunks)
         fell = [fell_back(self.collection, w) for w in filters]
         answers: list[Ranking | None] = [None] * len(queries)
@@ -199,8 +222,8 @@ class BM25Retriever:
             for i, ranking in zip(job[2], self._answer(queries, k, fell, *job), strict=True):
                 answers[i] = ranking
 
-        if len(queries) > _CHUNK and self.threads > 1 and len(jobs) > 1:
-            with ThreadPoolExecutor(min(self.threads, len(jobs))) as pool:
+        if threads > 1 and len(jobs) > 1:
+            with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
                 list(pool.map(work, jobs))
         else:
             for job in jobs:
@@ -219,19 +242,17 @@ class BM25Retriever:
         """Rankings of the queries ``members``, which search the same documents."""
         from ._kernel import rank_batch
 
-        vocabulary, postings = self.vocabulary, index.postings
+        postings = index.postings
+        numbered = self._numbers.repeated if self.repeats else self._numbers.distinct
         n = len(postings.label_lengths)
         k = min(k, n)
         q = len(members)
         flat: list[int] = []
         starts, n_query = np.zeros(q + 1, dtype=np.int64), np.zeros(q, dtype=np.int64)
         for place, i in enumerate(members):
-            given = self.tokenizer(queries[i])
-            tokens = set(given)
-            counted = given if self.repeats else tokens
-            flat.extend(sorted(vocabulary[t] for t in counted if t in vocabulary))
+            known, n_query[place] = numbered(queries[i])
+            flat.extend(known)
             starts[place + 1] = len(flat)
-            n_query[place] = len(tokens)
         counts = np.zeros(q, dtype=np.int64)
         found = np.zeros((q, k), dtype=np.int32)  # places past the count stay 0
         columns = np.empty((q, 5, k))
@@ -242,13 +263,15 @@ class BM25Retriever:
             postings.indptr,
             postings.indices,
             postings.weights,
-            postings.in_label,
+            postings.label_indptr,
+            postings.label_indices,
             postings.label_lengths,
+            index.label_shares,
             allowed,
             self.w_cov,
             k,
             *self._buffers(n),
-            np.empty(k, dtype=np.int64),
+            np.empty(k),
             counts,
             found,
             columns,
@@ -264,7 +287,7 @@ class BM25Retriever:
                 fell[i],
             )
 
-    def _buffers(self, n: int) -> tuple[Any, Any, Any, Any]:
+    def _buffers(self, n: int) -> tuple[Any, ...]:
         """This thread's scratch of at least n places; the kernel leaves the first two zeroed."""
         buffers = getattr(self._scratch, "buffers", None)
         if buffers is None or len(buffers[0]) < n:
@@ -273,6 +296,8 @@ class BM25Retriever:
                 np.zeros(n, dtype=np.int32),
                 np.empty(n, dtype=np.int32),
                 np.empty(n),
+                np.empty(n, dtype=np.int32),
+                np.empty(n, dtype=np.int32),
             )
             self._scratch.buffers = buffers
         return buffers
@@ -303,7 +328,9 @@ class BM25Retriever:
     def _build(self, datatype: str | None) -> _Index:
         postings = self._stored.get(datatype) or self._post(datatype)
         ids = np.array(self.collection.ids, dtype=object)
-        return _Index(postings, ids[postings.rows])
+        lengths = postings.label_lengths
+        shares = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        return _Index(postings, ids[postings.rows], shares.astype(np.float32))
 
     def _post(self, datatype: str | None) -> Postings:
         documents, labels = self._tokenise()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .collection import Collection
 from .postings import TokenLists
-from .tokenize import Tokenizer
+from .tokenize import Tokenizer, distinct
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,7 +31,7 @@ class LabelCoverage:
     def of(self, query: str) -> tuple[Floats, Floats]:
         """(cov_label, cov_query) over all N items of the collection, each of shape (N,)."""
         vocabulary, indptr, owners, lengths = self._lists()
-        tokens = set(self._tokenizer(query))
+        tokens = distinct(self._tokenizer, query)
         numbers = [vocabulary[t] for t in tokens if t in vocabulary]
         overlap = np.zeros(len(lengths))
         for t in numbers:

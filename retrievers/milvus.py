@@ -158,7 +158,7 @@ class MilvusRetriever:
         check_search(queries, k, where)
         self._require_all()
         if self.field == "bm25":
-            return self._search([" ".join(sorted(set(tok(q)))) for q in queries], k, where, queries)
+            return self._search([" ".join(sorted(tok.distinct(q))) for q in queries], k, where, queries)
         assert self.encoder is not None
         return (
             self.search_by_vector(self.encoder.encode_queries(queries), k, where, queries) if queries else []
@@ -260,8 +260,8 @@ class MilvusRetriever:
         return Ranking([ids[i] for i in order], total[order], parts, n, fell)
 
     def _coverage(self, text: str, ids: list[str]) -> tuple[Any, Any]:
-        tokens = set(tok(text))
-        labels = [set(tok(self.collection.heading(self.collection[i]))) for i in ids]
+        tokens = tok.distinct(text)
+        labels = [tok.distinct(self.collection.heading(self.collection[i])) for i in ids]
         shared = np.array([len(tokens & label) for label in labels], dtype=np.float64)
         sizes = np.array([max(len(label), 1) for label in labels])
         return shared / sizes, shared / max(len(tokens), 1)

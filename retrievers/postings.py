@@ -15,7 +15,6 @@ from .tokenize import Tokenizer, WordTokenizer
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -94,17 +93,18 @@ def _numbered(
 class Postings:
     """One searchable set of documents, by token.
 
-    ``indices[indptr[t]:indptr[t + 1]]`` are the documents that contain token ``t``, ``weights`` their
-    BM25 weights and ``in_label`` whether ``t`` stands in the document's label too. A token of a label
-    that is not in its document has weight 0. ``rows`` are the documents' positions in the collection,
-    ascending, so a lower document number is a lower id; ``label_lengths`` count distinct label tokens.
+    ``indices[indptr[t]:indptr[t + 1]]`` are the documents that contain token ``t`` and ``weights`` their
+    BM25 weights, all above 0; ``label_indices[label_indptr[t]:label_indptr[t + 1]]`` are those whose label
+    does. ``rows`` are the documents' positions in the collection, ascending, so a lower document number is
+    a lower id; ``label_lengths`` count distinct label tokens.
     """
 
     rows: Longs
     indptr: Longs
     indices: Ints
     weights: Floats
-    in_label: Flags
+    label_indptr: Longs
+    label_indices: Ints
     label_lengths: Ints
 
     @classmethod
@@ -124,22 +124,34 @@ class Postings:
         pairs, counts = np.unique(documents.tokens * np.int64(n) + documents.owners(), return_counts=True)
         label_pairs = np.unique(labels.tokens * np.int64(n) + labels.owners())
         weights = _weights(pairs // n, pairs % n, counts, np.diff(documents.starts), n_tokens, k1, b)
-        extra = label_pairs[~np.isin(label_pairs, pairs, assume_unique=True)]
-        if len(extra):
-            merged = np.concatenate([pairs, extra])
-            order = np.argsort(merged, kind="stable")
-            pairs, weights = merged[order], np.concatenate([weights, np.zeros(len(extra))])[order]
-        indptr = np.zeros(n_tokens + 1, dtype=np.int64)
-        np.cumsum(np.bincount(pairs // n, minlength=n_tokens), out=indptr[1:])
-        in_label = np.zeros(len(pairs), dtype=np.bool_)
-        in_label[np.searchsorted(pairs, label_pairs)] = True
+        if not (weights > 0).all():  # an extreme k1: such a posting says nothing
+            pairs, weights = pairs[weights > 0], weights[weights > 0]
         return cls(
             rows,
-            indptr,
+            _starts(np.bincount(pairs // n, minlength=n_tokens)),
             (pairs % n).astype(np.int32),
             weights,
-            in_label,
+            _starts(np.bincount(label_pairs // n, minlength=n_tokens)),
+            (label_pairs % n).astype(np.int32),
             np.bincount(label_pairs % n, minlength=n).astype(np.int32),
+        )
+
+    def sound(self) -> bool:
+        """Whether the arrays fit together, so that compiled code may trust them: an index may be anybody's."""
+        n = len(self.label_lengths)
+        lists = (self.indptr, self.indices), (self.label_indptr, self.label_indices)
+        return (
+            len(self.rows) == n
+            and len(self.weights) == len(self.indices)
+            and bool((self.weights > 0).all())
+            and all(
+                len(starts) > 0
+                and starts[0] == 0
+                and starts[-1] == len(documents)
+                and bool((np.diff(starts) >= 0).all())
+                and (len(documents) == 0 or (documents.min() >= 0 and documents.max() < n))
+                for starts, documents in lists
+            )
         )
 
 

@@ -31,7 +31,8 @@ from .errors import InputError
 from .taxonomy import Taxonomy
 
 FORMAT = "abduce-index"
-VERSION = 1
+VERSIONS: Mapping[str, int] = {"bm25": 2, "dense": 1}
+"""The format version of each kind of index."""
 MANIFEST = "manifest.json"
 _COLUMNS = ("ids", "headings", "bodies", "datatypes", "metadata")
 _KINDS: dict[str, type[Collection[Any]]] = {"taxonomy": Taxonomy, "corpus": Corpus}
@@ -104,7 +105,8 @@ class Writer:
         self._files[path.name] = {"bytes": path.stat().st_size, "sha256": file_hash(path)}
 
     def finish(self, kind: str, parameters: Mapping[str, Any]) -> None:
-        manifest = {"format": FORMAT, "version": VERSION, "kind": kind, "parameters": dict(parameters)}
+        about = {"format": FORMAT, "version": VERSIONS[kind], "kind": kind}
+        manifest: dict[str, Any] = {**about, "parameters": dict(parameters)}
         manifest |= self.manifest | {"files": self._files}
         manifest["seal"] = _seal(manifest)
         (self.folder / MANIFEST).write_text(
@@ -165,11 +167,13 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         raise InputError(f"the manifest is damaged ({e}); build the index again", file=path) from e
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError("is not the manifest of an abduce index", file=path)
-    version = manifest.get("version")
-    if not isinstance(version, int) or version != VERSION:
-        newer = isinstance(version, int) and version > VERSION
+    version, known = manifest.get("version"), VERSIONS.get(str(manifest.get("kind")))
+    if known is None:
+        raise InputError(f"is of kind {manifest.get('kind')!r}, which this abduce does not read", file=path)
+    if not isinstance(version, int) or version != known:
+        newer = isinstance(version, int) and version > known
         advice = "update abduce" if newer else "build the index again"
-        raise InputError(f"has format version {version}, this abduce reads {VERSION}; {advice}", file=path)
+        raise InputError(f"has format version {version}, this abduce reads {known}; {advice}", file=path)
     if manifest.get("seal") != _seal(manifest):
         raise InputError("the manifest was changed after it was written; build the index again", file=path)
     return manifest

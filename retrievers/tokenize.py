@@ -16,6 +16,7 @@ __all__ = [
     "TOKENIZERS",
     "Tokenizer",
     "WordTokenizer",
+    "distinct",
     "lucene_porter",
     "tok",
     "tok_set",
@@ -74,6 +75,11 @@ def lucene_porter() -> Tokenizer:
 
 TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"tok": lambda: tok, "lucene-porter": lucene_porter}
 """Tokenizers by the name that settings and index manifests use; each value makes one."""
+
+
+def distinct(tokenizer: Tokenizer, text: str) -> set[str]:
+    """The distinct tokens of a text."""
+    return tokenizer.distinct(text) if isinstance(tokenizer, WordTokenizer) else set(tokenizer(text))
 
 
 def tokenizer_named(name: str) -> Tokenizer:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 FUNCTION_WORDS = frozenset(
     "a an and are as at be been being but by for if in into is it its of on or that the their then "
@@ -51,6 +52,10 @@ class WordTokenizer:
         pieces = [self.pieces(run) for run in self.runs(text)]
         return [t for first, _ in pieces for t in first] + [t for _, second in pieces for t in second]
 
+    def distinct(self, text: str) -> set[str]:
+        """The distinct tokens of a text: each distinct run is treated once."""
+        return set(chain.from_iterable(chain.from_iterable(map(self.pieces, set(self.runs(text))))))
+
 
 def _runs(text: str) -> list[str]:
     """The alphanumeric runs of a text (``[^\\W_]+``; cutting plain ASCII by a table is six times faster)."""
@@ -82,4 +87,4 @@ letters; a final ``s`` that is not ``ss`` is dropped in words over 3). Repeats a
 
 def tok_set(text: str) -> frozenset[str]:
     """The distinct tokens of ``text``."""
-    return frozenset(tok(text))
+    return frozenset(tok.distinct(text))

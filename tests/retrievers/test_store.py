@@ -12,7 +12,7 @@ from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.columns import TextColumn
 from abduce.retrievers.corpus import Corpus
 from abduce.retrievers.errors import InputError
-from abduce.retrievers.store import MANIFEST, _seal, open_index, verify, writing
+from abduce.retrievers.store import MANIFEST, _seal, file_hash, open_index, verify, writing
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.retrievers.tokenize import tok
 from hypothesis import given
@@ -112,12 +112,13 @@ def test_truncated_missing_and_strange_files(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sealed", "message"),
     [
-        (lambda m: m.update(version=2), True, r"version 2, .* reads 1; update abduce"),
-        (lambda m: m.update(version=0), True, "build the index again"),
+        (lambda m: m.update(version=3), True, r"version 3, .* reads 2; update abduce"),
+        (lambda m: m.update(version=1), True, "build the index again"),
         (lambda m: m.update(version="1"), True, "build the index again"),
         (lambda m: m.update(format="other"), True, "not the manifest of an abduce index"),
         (lambda m: m["parameters"].update(k1=9), False, "changed after it was written"),
-        (lambda m: m.update(kind="dense"), True, "kind 'dense', not 'bm25'"),
+        (lambda m: m.update(kind="dense", version=1), True, "kind 'dense', not 'bm25'"),
+        (lambda m: m.update(kind="graph"), True, "kind 'graph', which this abduce does not read"),
         (lambda m: m["tokenizer"].update(hash="0"), True, "another tokenizer"),
         (lambda m: m["tokenizer"].update(name="nosuch"), True, "no tokenizer 'nosuch'"),
     ],
@@ -127,6 +128,29 @@ def test_a_manifest_that_does_not_fit_is_refused(
 ) -> None:
     edit(folder, change, sealed)
     with pytest.raises(InputError, match=message):
+        BM25Retriever.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("indices", lambda a: a.fill(10**6)),
+        ("indices", lambda a: a.fill(-1)),
+        ("label_indices", lambda a: a.fill(10**6)),
+        ("indptr", lambda a: a.fill(10**6)),
+        ("weights", lambda a: a.fill(0)),
+        ("weights", lambda a: a.fill(np.nan)),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused(folder: Path, name: str, change: Any) -> None:
+    """An index of somebody's, its hashes in order: compiled code must not run over the end of an array."""
+    path = folder / f"{name}.npy"
+    array = np.load(path)
+    change(array)
+    np.save(path, array)
+    entry = {"bytes": path.stat().st_size, "sha256": file_hash(path)}
+    edit(folder, lambda m: m["files"].update({path.name: entry}), True)
+    with pytest.raises(InputError, match="postings do not fit together"):
         BM25Retriever.open(folder)
 
 
