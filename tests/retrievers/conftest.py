@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,14 @@ class WordVectors:
     def _one(text: str) -> Any:
         total = np.zeros(16)
         for word in tok(text):
-            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "little")
-            total += np.random.default_rng(seed).normal(size=16)
+            total += _vector(word)
         return total / max(float(np.linalg.norm(total)), 1e-9)
+
+
+@cache
+def _vector(word: str) -> Any:
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "little")
+    return np.random.default_rng(seed).normal(size=16)
 
 
 @pytest.fixture(scope="session")
