@@ -137,7 +137,7 @@ class Postings:
         )
 
     def sound(self) -> bool:
-        """Whether the arrays fit together, so that compiled code may trust them (indexes come from outside)."""
+        """Whether the arrays fit together, so that compiled code may trust them."""
         n = len(self.label_lengths)
         lists = (self.indptr, self.indices), (self.label_indptr, self.label_indices)
         return (
