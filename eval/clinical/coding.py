@@ -11,7 +11,7 @@ from ...retrievers.base import Hit
 from ...retrievers.errors import InputError
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.tokenize import tok_set
-from .excludes import Exclusion, Meeting, billable_children, evidence, exclusions
+from .excludes import Conflict, Exclusion, Meeting, billable_children, evidence, exclusions
 from .note import Mention
 
 
@@ -41,8 +41,8 @@ class Coded:
     ``hits`` is the ranking, or that of the billable codes of the user's category alone; a hit whose score is
     not known has ``nan``. ``told`` says whether anything of the mention tells codes apart; where not, no code
     is chosen. ``asked`` says what became of a code of the user's own. ``clashes`` are the exclusion notes of
-    the code that name another chosen code of the same note, ``near`` its Excludes1 notes that name an
-    alternative of another mention; both as lines of (note, code, mentions).
+    the code that name other chosen codes of the same note, ``near`` its Excludes1 notes that name
+    alternatives of other mentions.
     """
 
     mention: Mention
@@ -51,8 +51,8 @@ class Coded:
     evidence: str = ""
     asked: str = ""
     excluded: Sequence[Exclusion] = ()
-    clashes: list[tuple[Exclusion, str, str]] = field(default_factory=list)
-    near: list[tuple[Exclusion, str, str]] = field(default_factory=list)
+    clashes: Sequence[Conflict] = ()
+    near: Sequence[Conflict] = ()
 
     @property
     def code(self) -> str:
@@ -61,16 +61,13 @@ class Coded:
 
     @property
     def warnings(self) -> list[str]:
-        """One line an Excludes1 note that names another chosen code: never both."""
-        return [self._line(*clash) for clash in self.clashes if clash[0].kind == 1]
+        """One line an Excludes1 note that names other chosen codes: never both."""
+        return [clash.line for clash in self.clashes if clash.exclusion.kind == 1]
 
     @property
     def remarks(self) -> list[str]:
-        """One line an Excludes2 note that names another chosen code: both may stand, each for itself."""
-        return [self._line(*clash) for clash in self.clashes if clash[0].kind == 2]
-
-    def _line(self, exclusion: Exclusion, other: str, where: str) -> str:
-        return f"{self.code} and {other} ({where}): {exclusion.line}"
+        """One line an Excludes2 note that names other chosen codes: both may stand, each for itself."""
+        return [clash.line for clash in self.clashes if clash.exclusion.kind == 2]
 
 
 def code_mentions(mentions: Sequence[Mention], coder: Coder, top: int = 10) -> list[Coded]:
@@ -94,14 +91,9 @@ def code_mentions(mentions: Sequence[Mention], coder: Coder, top: int = 10) -> l
     for one in coded:
         if one.code:
             one.excluded = exclusions(one.code, coder.taxonomy[one.code].metadata)
-            one.clashes = [(e, o, chosen.where(o)) for e, o in chosen.conflicts(one.excluded)]
-            met = {(e, o) for e, o, _ in one.clashes}
-            own = {h.id for h in one.hits[:top]}
-            one.near = [
-                (e, o, others.where(o))
-                for e, o in others.conflicts(e for e in one.excluded if e.kind == 1)
-                if (e, o) not in met and o not in own
-            ]
+            one.clashes = chosen.conflicts(one.excluded)
+            own = {h.id for h in one.hits[:top]} | set(chosen.places)
+            one.near = others.conflicts((e for e in one.excluded if e.kind == 1), but=own)
     return coded
 
 
@@ -130,8 +122,8 @@ def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) 
     if wanted is not None and wanted[1]:
         return _among(mention, wanted[0], wanted[1], coder)
     prediction = coder.program(fact=mention.fact)
-    hits = list(prediction.ranking)
-    told = tells_apart(prediction)
+    hits = supported(prediction)
+    told = bool(hits)
     asked = ""
     if wanted is not None:
         code = wanted[0]
@@ -140,34 +132,44 @@ def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) 
         asked = f"{code}: billable, " + (place if told else "not tested: no word of the mention is known")
         hits = [own or Hit(code, math.nan, len(hits) + 1), *(h for h in hits if h.id != code)]
         told = True
-    return _with_evidence(Coded(mention, hits, told, asked=asked), coder.taxonomy)
+    return _with_evidence(Coded(mention, hits, told, asked=asked), coder.taxonomy, prediction)
 
 
 def _among(mention: Mention, category: str, children: Sequence[str], coder: Coder) -> Coded:
     """A mention coded among the billable codes of a category alone."""
     n = len(children)
     prediction = coder.within(children)(fact=mention.fact)
-    told = n == 1 or tells_apart(prediction)
+    hits = supported(prediction)
+    told = n == 1 or bool(hits)
     asked = f"{category}: a category with {n} billable code{'s' if n > 1 else ''}, "
     asked += "ranked among these alone" if told else "and no word of the mention tells them apart"
-    return _with_evidence(Coded(mention, list(prediction.ranking), told, asked=asked), coder.taxonomy)
+    coded = Coded(mention, hits or list(prediction.ranking), told, asked=asked)
+    return _with_evidence(coded, coder.taxonomy, prediction)
 
 
-def _with_evidence(coded: Coded, taxonomy: Taxonomy) -> Coded:
+def _with_evidence(coded: Coded, taxonomy: Taxonomy, prediction: Any) -> Coded:
+    """With the part of the code's text that shares most with the mention, else its nearest precedent."""
     if coded.code:
         concept = taxonomy[coded.code]
         parts = [concept.label, *concept.definition.split(" ; ")]
         coded.evidence = evidence(tok_set(coded.mention.fact.value), parts, tok_set)
+        near = prediction.trace.notes.get("precedents", ())
+        found = next((p for p in near if p["concept"] == coded.code), None)
+        if not coded.evidence and found is not None:
+            coded.evidence = f"coded so before: {found['locus']} ({found['fact_id']})"
     return coded
 
 
-def tells_apart(prediction: Any) -> bool:
-    """Whether any ranking behind a prediction scores its first concept above its last one.
+def supported(prediction: Any) -> list[Hit]:
+    """The places of a prediction's ranking that some ranking behind it tells apart from others.
 
-    None does where no word of the mention is known: then all concepts tie and the first ids come out.
+    Where no word of the mention is known, all concepts tie and the first ids come out: such a ranking
+    supports none of its concepts.
     """
     rankings = prediction.trace.rankings or [prediction.ranking]
-    return any(len(r) > 0 and float(r.scores[0]) > float(r.scores[-1]) for r in rankings)
+    telling = (r for r in rankings if len(r) == 1 or (len(r) and float(r.scores[0]) > float(r.scores[-1])))
+    known = {id_ for ranking in telling for id_ in ranking.ids}
+    return [hit for hit in prediction.ranking if hit.id in known]
 
 
-__all__ = ["Coded", "Coder", "code_mentions", "tells_apart"]
+__all__ = ["Coded", "Coder", "code_mentions", "supported"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,20 @@ def exclusions(code: str, metadata: Mapping[str, Any]) -> list[Exclusion]:
     return found
 
 
+@dataclass(frozen=True)
+class Conflict:
+    """An exclusion note and the codes of other mentions that it names; ``listed`` has their places too."""
+
+    exclusion: Exclusion
+    codes: tuple[str, ...]
+    listed: str
+
+    @property
+    def line(self) -> str:
+        """``R32 and N39.3 (m2, m5): Excludes1 at R32: stress incontinence (N39.3-N39.4-)``."""
+        return f"{self.exclusion.code} and {self.listed}: {self.exclusion.line}"
+
+
 class Meeting:
     """Which codes of one note of a patient the exclusion notes of others name.
 
@@ -74,13 +88,17 @@ class Meeting:
             self._named[exclusion.note] = tuple(c for c in self.places if any(n.covers(c) for n in found))
         return tuple(c for c in self._named[exclusion.note] if c != exclusion.code)
 
-    def conflicts(self, excluded: Iterable[Exclusion]) -> list[tuple[Exclusion, str]]:
-        """The notes that name one of the codes, with that code, in the order of the notes."""
-        return [(e, other) for e in excluded for other in self.named(e)]
+    def conflicts(self, excluded: Iterable[Exclusion], but: Container[str] = ()) -> list[Conflict]:
+        """The notes that name codes other than ``but``, in the order of the notes."""
+        found = ((e, [c for c in self.named(e) if c not in but]) for e in excluded)
+        return [Conflict(e, tuple(c), self.listed(c)) for e, c in found if c]
 
-    def where(self, code: str) -> str:
-        """The mentions that have a code: ``m2``, ``m2, m5``, ``m2, m5 and 3 more``."""
-        ids = self.places[code]
+    def listed(self, codes: Iterable[str]) -> str:
+        """Codes with the mentions that have them: ``N39.3 (m2, m5 and 3 more), N39.41 (m4)``."""
+        return ", ".join(f"{code} ({self._where(self.places[code])})" for code in codes)
+
+    @staticmethod
+    def _where(ids: Sequence[str]) -> str:
         return ", ".join(ids[:2]) + (f" and {len(ids) - 2} more" if len(ids) > 2 else "")
 
 

@@ -12,10 +12,12 @@ from rich.text import Text
 
 from ...retrievers.taxonomy import Taxonomy
 from .coding import Coded
-from .excludes import Exclusion
 
 SHOWN_NOTES = 4
 """Exclusion notes without a conflict that a block shows; a chapter's Excludes1 notes come on top."""
+
+SHOWN_CODES = 8
+"""Codes that a line about a chapter's Excludes2 notes lists."""
 
 _LEVELS = ("code", "category", "section", "chapter")
 
@@ -70,7 +72,9 @@ def _lines(one: Coded, taxonomy: Taxonomy, shown_at: str | None) -> Iterable[tup
     if one.evidence:
         yield "Evidence:", one.evidence, ""
     if shown_at is not None:
-        if one.excluded:
+        if one.warnings:
+            yield "Warning:", f"{len(one.warnings)} of {one.code}, as at {shown_at}", "yellow"
+        elif one.excluded:
             yield "Notes:", f"those of {one.code} stand at {shown_at}", "dim"
         return
     for warning in one.warnings:
@@ -81,24 +85,24 @@ def _lines(one: Coded, taxonomy: Taxonomy, shown_at: str | None) -> Iterable[tup
 
 def _both_may_stand(one: Coded) -> Iterable[tuple[str, str, str]]:
     """Excludes2 notes that are met: each below the chapter, those of the chapter in one line."""
-    of_chapter: list[str] = []
-    for exclusion, other, where in one.clashes:
-        if exclusion.kind == 2 and exclusion.level == "chapter":
-            of_chapter.append(f"{other} ({where})")
-        elif exclusion.kind == 2:
-            yield "Both may stand:", f"{one.code} and {other} ({where}): {exclusion.line}", ""
+    of_chapter: dict[str, None] = {}
+    node = ""
+    for clash in one.clashes:
+        if clash.exclusion.kind == 2 and clash.exclusion.level == "chapter":
+            of_chapter |= dict.fromkeys(clash.codes)
+            node = clash.exclusion.node
+        elif clash.exclusion.kind == 2:
+            yield "Both may stand:", clash.line, ""
     if of_chapter:
-        node = next(e.node for e, _, _ in one.clashes if e.level == "chapter")
-        listed = ", ".join(dict.fromkeys(of_chapter))
-        yield "Both may stand:", f"{one.code} and {listed}: Excludes2 at {node}", ""
+        codes = list(of_chapter)
+        more = f" and {len(codes) - SHOWN_CODES} more" if len(codes) > SHOWN_CODES else ""
+        yield "Both may stand:", f"{', '.join(codes[:SHOWN_CODES])}{more}: Excludes2 at {node}", "dim"
 
 
 def _checks(one: Coded) -> Iterable[tuple[str, str, str]]:
     """Notes that name no chosen code: those that name an alternative, then Excludes1, the nearest first."""
-    near: dict[Exclusion, list[str]] = {}
-    for exclusion, other, where in one.near:
-        near.setdefault(exclusion, []).append(f"{other}, an alternative of {where}")
-    clashing = {e for e, _, _ in one.clashes}
+    near = {clash.exclusion: clash.listed for clash in one.near}
+    clashing = {clash.exclusion for clash in one.clashes}
     rest = sorted(
         (e for e in one.excluded if e not in clashing),
         key=lambda e: (e not in near, e.kind, _LEVELS.index(e.level)),
@@ -106,7 +110,7 @@ def _checks(one: Coded) -> Iterable[tuple[str, str, str]]:
     wanted = [e for e in rest if e.kind == 1 or e.level in ("code", "category")][:SHOWN_NOTES]
     wanted += [e for e in rest if e.kind == 1 and e.level == "chapter" and e not in wanted]
     for exclusion in wanted:
-        names = f" [names {'; '.join(near[exclusion][:2])}]" if exclusion in near else ""
+        names = f" [an alternative: {near[exclusion]}]" if exclusion in near else ""
         yield "Check:", exclusion.line + names, "dim"
     left = Counter(f"Excludes{e.kind} of {e.level}" for e in rest if e not in wanted)
     if left:

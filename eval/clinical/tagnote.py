@@ -24,9 +24,9 @@ COLUMNS = (
 )  # fmt: skip
 """Columns of the tags of a note.
 
-``asked``: the user's own code and what became of it. ``warnings``: Excludes1 notes that name another chosen
-code of the note. ``remarks``: Excludes2 notes that do, where both may stand. ``near``: Excludes1 notes that
-name an alternative of another mention. ``excludes1``, ``excludes2``: every note of the code, from its chapter
+``asked``: the user's own code and what became of it. ``warnings``: Excludes1 notes that name other chosen
+codes of the note. ``remarks``: Excludes2 notes that do, where both may stand. ``near``: Excludes1 notes that
+name alternatives of other mentions. ``excludes1``, ``excludes2``: every note of the code, from its chapter
 down. Where no code is chosen, ``alternatives`` are all that were ranked for a category of the user's.
 """
 
@@ -55,7 +55,7 @@ def to_csv(coded: Sequence[Coded], taxonomy: Taxonomy, top: int) -> str:
             "asked": one.asked,
             "warnings": " | ".join(one.warnings),
             "remarks": " | ".join(one.remarks),
-            "near": " | ".join(f"{other} ({where}): {e.line}" for e, other, where in one.near),
+            "near": " | ".join(clash.line for clash in one.near),
             "excludes1": " | ".join(f"{e.node}: {e.note}" for e in one.excluded if e.kind == 1),
             "excludes2": " | ".join(f"{e.node}: {e.note}" for e in one.excluded if e.kind == 2),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,9 +20,10 @@ from abduce.programs.serialize import Serializer
 from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
+from abduce.retrievers.precedents import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
-from abduce.signatures.types import Concept
+from abduce.signatures.types import Concept, Fact, SourceContext
 from rich.console import Console
 
 UNTOLD = "and no word of the mention tells them apart"
@@ -64,9 +66,16 @@ def program() -> Coder:
     return coder("locus")
 
 
-def coder(name: str, taxonomy: Taxonomy = TAXONOMY) -> Coder:
+def coder(name: str, taxonomy: Taxonomy = TAXONOMY, tagged: Sequence[Tagged] = ()) -> Coder:
     index = BM25Retriever(taxonomy)
-    parts = Parts(lambda _: index, taxonomy, load_schema("icd10cm"), Serializer(before=0, after=0))
+    precedents = Precedents(tagged) if tagged else None
+    parts = Parts(
+        lambda _: index,
+        taxonomy,
+        load_schema("icd10cm"),
+        Serializer(before=0, after=0),
+        precedents=lambda: precedents,
+    )
     spec = spec_named(name)
     constants = {"datatype": "diagnosis"}
     return Coder(taxonomy, build(spec, parts), partial(build_within, spec, parts), constants, "; a hint")
@@ -159,7 +168,7 @@ def test_an_excludes1_note_that_names_an_alternative_is_told_apart(tmp_path: Pat
     assert rows[0]["near"] == ""
     rows = tagged(tmp_path, "mention,code\nFever,A00.0\ncarrier of cholera,A00.9\n", program, top=3)
     assert rows[1]["alternatives"].split("; ")[0] == "Z22.1"
-    assert rows[0]["near"] == "Z22.1 (m2): Excludes1 at A00: carrier of cholera (Z22.1)"
+    assert rows[0]["near"] == "A00.0 and Z22.1 (m2): Excludes1 at A00: carrier of cholera (Z22.1)"
     assert rows[0]["warnings"] == ""
 
 
@@ -180,6 +189,26 @@ def test_a_mention_without_a_known_word_gets_no_code(tmp_path: Path, program: Co
     tag_note(note, file, lambda: program, 3, None, Console(file=stream, width=160))
     assert "No code: no word of the mention is known to icd-test" in stream.getvalue()
     assert "A00" not in stream.getvalue()
+
+
+def test_a_precedents_code_has_it_as_evidence_and_no_alternatives_that_nothing_supports(
+    tmp_path: Path,
+) -> None:
+    def before(id_: str, value: str, code: str) -> Tagged:
+        text = f"Seen was {value} then."
+        context = SourceContext(context_id=id_, text=text)
+        start = text.index(value)
+        span = {"mention_start": start, "mention_end": start + len(value)}
+        return Tagged(Fact(fact_id=id_, value=value, context=context, modality="text", **span), code)
+
+    known = [before("old-1", "tabes gravis", "R50.9"), before("old-2", "plain pox", "Z22.1")]
+    note, file = write(tmp_path, "mention,code\ntabes gravis,\ntabes gravis,A00\n", "A tabes gravis.")
+    voted = coder("precedents + locus", tagged=known)
+    first, second = code_mentions(read_mentions(file, read_note(note), voted.constants), voted)
+    assert first.code == "R50.9"
+    assert first.evidence == "coded so before: Seen was tabes gravis then. (old-1)"
+    assert {h.id for h in first.hits} <= {"R50.9", "Z22.1"}  # the locus query tells no code apart
+    assert (second.code, [h.id for h in second.hits]) == ("", ["A00.0", "A00.9"])
 
 
 def test_a_category_is_coded_among_its_billable_children(tmp_path: Path, program: Coder) -> None:
@@ -253,7 +282,7 @@ def test_the_page_counts_the_notes_that_it_does_not_show(tmp_path: Path, program
     stream = io.StringIO()
     tag_note(note, file, lambda: program, 3, None, Console(file=stream, width=200))
     page = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
-    assert "Both may stand: A00.0 and R50.9 (m2): Excludes2 at chapter 1" in page
+    assert "Both may stand: R50.9: Excludes2 at chapter 1" in page
     chapter = "Excludes1 at chapter 1: localized infections - see body system-related chapters"
     assert f"Check: {chapter}" in page
     rest = "... and 2 more exclusion notes (1 Excludes2 of chapter, 1 Excludes2 of section): --out FILE.csv"
@@ -387,9 +416,15 @@ def test_which_codes_a_note_names(note: str, code: str, covered: bool) -> None:
 def test_conflicts_leave_the_code_itself_out() -> None:
     metadata = {"excludes1": ["A00: this (A00.0)", "A00: that (R50.-)"]}
     meeting = Meeting({"A00.0": ["m1"], "R50.9": ["m2", "m3", "m4"]})
-    found = meeting.conflicts(exclusions("A00.0", metadata))
-    assert [(e.note, other) for e, other in found] == [("that (R50.-)", "R50.9")]
-    assert meeting.where("R50.9") == "m2, m3 and 1 more"
+    (found,) = meeting.conflicts(exclusions("A00.0", metadata))
+    assert found.line == "A00.0 and R50.9 (m2, m3 and 1 more): Excludes1 at A00: that (R50.-)"
+    assert meeting.conflicts(exclusions("A00.0", metadata), but={"R50.9"}) == []
+
+
+def test_a_note_that_names_several_codes_is_one_line() -> None:
+    meeting = Meeting({"R50.9": ["m2"], "R51": ["m3"], "R10.0": ["m4"]})
+    (found,) = meeting.conflicts(exclusions("A00.0", {"excludes2": ["A00: symptoms (R50-R52)"]}))
+    assert found.line == "A00.0 and R50.9 (m2), R51 (m3): Excludes2 at A00: symptoms (R50-R52)"
 
 
 def test_levels_of_notes() -> None:
