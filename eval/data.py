@@ -167,7 +167,8 @@ def read_facts(
     path = Path(path)
     if contexts is None:
         beside = [path.parent / name for name in ("contexts.jsonl", "contexts.jsonl.gz")]
-        contexts = next((read_contexts(p) for p in beside if p.is_file()), {})
+        fields = None if domain is None else domain.context_fields
+        contexts = next((read_contexts(p, fields) for p in beside if p.is_file()), {})
     seen: dict[str, int] = {}
     for line, row in read_rows(path, bad):
         if domain is not None:

@@ -111,15 +111,15 @@ class DocumentOptions:
     def source(self, folder: DataFolder, domain: Domain) -> PrecedentSource | None:
         """Where precedents come from."""
         if self.precedents:
-            return PrecedentSource(self.precedents)
+            return PrecedentSource(self.precedents, None, domain)
         return domain_precedents(folder, domain)
 
-    def check_unused(self) -> None:
-        """Raise InputError for an option that only documents take."""
+    def check_unused(self, what: str = "facts files") -> None:
+        """Raise InputError for an option that only documents take; ``what`` is there instead."""
         given = {"--gold": self.gold, "--company": self.company, "--each-fact": self.each_fact}
         for name, value in given.items():
             if value:
-                raise InputError(f"{name} is for documents (HTML, Markdown, CSV, Excel), not for facts files")
+                raise InputError(f"{name} is for documents (HTML, Markdown, CSV, Excel), not for {what}")
 
     def tag(
         self,

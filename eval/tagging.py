@@ -186,6 +186,10 @@ def _tag(
     if mentions is not None:
         from .clinical.tagnote import tag_note
 
+        for name, given in (("--explain", explain), ("--contexts", contexts), ("--skip-bad", skip_bad)):
+            if given:
+                raise InputError(f"{name} is for facts files, not for a note with --mentions")
+        options.check_unused("a note with --mentions")
         at_hand = partial(_coder, taxonomy, folder, row, schema, options)
         tag_note(path, mentions, at_hand, top, out, console)
         return

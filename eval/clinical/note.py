@@ -102,17 +102,24 @@ def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str,
 
 def _place(row: Row, text: str, path: Path, line: int) -> tuple[int, int, int]:
     """Start and end of a row's mention, and how often its words stand in the text."""
-    words = str(row.get("mention") or "").strip()
+    given = row.get("mention") or ""
+    if isinstance(given, list | dict):
+        raise InputError("must be a text", file=path, line=line, field="mention")
+    words = str(given).strip()
     spans = [row.get("start", row.get("mention_start")), row.get("end", row.get("mention_end"))]
     if all(s in (None, "") for s in spans):
         if "mention" not in row:
-            raise InputError("needs mention, or start and end", file=path, line=line)
+            named = ", ".join(map(repr, row))
+            raise InputError(f"needs mention, or start and end; it has {named}", file=path, line=line)
         if not words:
             raise InputError("is empty", file=path, line=line, field="mention")
         places = _occurrences(text, words)
         if not places:
             raise InputError(f"{words!r} does not stand in the note", file=path, line=line, field="mention")
         return places[0], places[0] + len(words), len(places)
+    for field, value in zip(("start", "end"), spans, strict=True):
+        if value in (None, ""):
+            raise InputError("is missing", file=path, line=line, field=field)
     try:
         start, end = (int(str(s)) for s in spans)
     except ValueError:

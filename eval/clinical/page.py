@@ -54,7 +54,9 @@ def summary(coded: Sequence[Coded]) -> str:
 def _codes(one: Coded, taxonomy: Taxonomy, top: int) -> Table:
     table = Table()
     for name in ("", "code", "label", "score"):
-        table.add_column(name, overflow="fold", no_wrap=name in ("code", "score"))
+        table.add_column(
+            name, overflow="fold", min_width=8 if name == "code" else 5 if name == "score" else None
+        )
     for i, hit in enumerate(one.hits[:top]):
         score = "-" if math.isnan(hit.score) else f"{hit.score:.3f}"
         table.add_row("->" if i == 0 and one.told else "", hit.id, Text(taxonomy[hit.id].label), score)

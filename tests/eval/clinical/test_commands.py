@@ -49,6 +49,10 @@ def test_build_both_and_code_a_note(cli, built: Path, tmp_path: Path) -> None:
     ran = cli("tag", note, "--taxonomy", index, "--mentions", mentions, "--out", tmp_path / "stored.csv")
     assert ran.code == 0, ran.err
     assert (tmp_path / "stored.csv").read_text() == (tmp_path / "codes.csv").read_text()
+    given = ("--precedents", built / "facts_dev.jsonl.gz", "--program", "precedents + locus")
+    voted = cli(*tag[:-2], "--taxonomy", index, *given)
+    assert voted.code == 0, voted.err
+    assert "-> │ S40.011A" in voted.out
     voted = cli(*tag, "--program", "precedents + locus")
     assert voted.code == 0, voted.err
     assert "-> │ S40.011A" in voted.out
@@ -90,6 +94,15 @@ def test_codes_new_in_the_year_are_coded_and_an_index_of_the_evaluation_says_wha
             "'x' does not stand in the note",
         ),
         (("tag", "--taxonomy", "icd10cm-2018", "--mentions", "MENTIONS"), "needs the note they stand in"),
+        (
+            ("tag", "NOTE", "--taxonomy", "icd10cm-2019", "--mentions", "GOOD"),
+            "no taxonomy 'icd10cm-2019'",
+        ),
+        (
+            ("tag", "NOTE", "--mentions", "MENTIONS", "--explain", "m1"),
+            "--explain is for facts files, not for a note",
+        ),
+        (("tag", "NOTE", "--mentions", "MENTIONS", "--gold"), "--gold is for documents"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -101,10 +114,12 @@ def test_bad_input_is_one_line_and_exit_code_2(
         "NOTE": tmp_path / "note.txt",
         "EMPTY": tmp_path / "empty.csv",
         "MENTIONS": tmp_path / "m.csv",
+        "GOOD": tmp_path / "good.csv",
     }
     files["NOTE"].write_text("A note.")
     files["EMPTY"].write_text("")
     files["MENTIONS"].write_text("mention\nx\n")
+    files["GOOD"].write_text("mention\nnote\n")
     out = ("--out", tmp_path / "out") if arguments[0] == "data" else ()
     ran = cli(*(files.get(str(a), a) for a in arguments), *out)
     assert ran.code == 2

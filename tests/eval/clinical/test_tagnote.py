@@ -301,7 +301,10 @@ def test_the_page_counts_the_notes_that_it_does_not_show(tmp_path: Path, program
         ("start,end\nx,5\n", "m.csv:2: field 'start': start and end must be whole numbers"),
         ("start,end\n1,2\n", "the span holds white space only"),
         ("mention,start,end\ncholera,0,5\n", "the span holds 'A man', not 'cholera'"),
-        ("words\nx\n", "m.csv:2: needs mention, or start and end"),
+        ("words\nx\n", "m.csv:2: needs mention, or start and end; it has 'words'"),
+        ("mention;code\nfever;R50\n", "m.csv:2: needs mention, or start and end; it has 'mention;code'"),
+        ("start,end\n3,\n", "m.csv:2: field 'end': is missing"),
+        ("start,end\n,3\n", "m.csv:2: field 'start': is missing"),
         ("mention,code\nfever,hello\n", "m.csv:2: field 'code': 'HELLO' is not a code"),
         ("id,mention\na,fever\na,cholera\n", "m.csv:3: field 'id': 'a' stands already in line 2"),
         ("mention\n", "m.csv: has no mentions"),
@@ -312,6 +315,12 @@ def test_a_bad_mention_is_one_line_that_names_its_place(tmp_path: Path, mentions
     with pytest.raises(InputError, match=message) as caught:
         read_mentions(file, read_note(note), {})
     assert "\n" not in str(caught.value)
+
+
+def test_a_mention_that_is_no_text_is_named(tmp_path: Path) -> None:
+    note, file = write(tmp_path, '{"mention": "fever"}\n{"mention": ["fever"]}\n', name="m.jsonl")
+    with pytest.raises(InputError, match=r"m\.jsonl:2: field 'mention': must be a text"):
+        read_mentions(file, read_note(note), {})
 
 
 def test_a_code_outside_the_inventory_is_refused(tmp_path: Path, program: Coder) -> None:
