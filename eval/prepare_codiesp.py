@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +25,7 @@ OUTSIDE = "code outside the inventory"
 
 @dataclass(frozen=True)
 class CodiespReport:
-    """What became of the annotations. ``kept`` and ``tiers`` are by split, ``dropped`` by reason."""
+    """What became of the annotations: ``kept`` by split, then by tier and by scope, ``dropped`` by reason."""
 
     method: str
     annotations: int
@@ -136,7 +135,13 @@ def build(
 
 
 def build_with(
-    archive: str | Path, inventory: str | Path, out: str | Path, method: Method, lm: Path | None, threads: int
+    archive: str | Path,
+    inventory: str | Path,
+    out: str | Path,
+    method: Method,
+    lm: Path | None,
+    threads: int,
+    progress: Callable[[int, int], None] | None = None,
 ) -> CodiespReport:
     """:func:`build` with the language model of an ``[lm]`` table.
 
@@ -144,22 +149,21 @@ def build_with(
         lm: TOML file with an ``[lm]`` table; needed by method ``model`` and no other.
 
     Raises:
-        InputError: the table is missing, or there is one too many.
+        InputError: the table is missing, there is one too many, or nobody listens at its address.
+        dspy.LMError: the model could not be reached any more; nothing is written. The replies are cached, so
+            that the next run goes on from there.
     """
     if method == "alignment":
         if lm is not None:
             raise InputError("is not used by --method alignment", field="--lm")
-        return build(archive, inventory, out, method)
+        return build(archive, inventory, out, method, progress=progress)
     if lm is None:
         raise InputError("--method model needs a file with an [lm] table", field="--lm")
-    from .lm import load
+    from .experiment import lm_table
+    from .lm.use import models_for
 
-    try:
-        table = tomllib.loads(lm.read_text(encoding="utf-8")).get("lm", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise InputError(f"is not a TOML file ({e})", file=lm) from e
-    with load(table, file=lm).context():
-        return build(archive, inventory, out, method, threads=threads)
+    with models_for(lm_table(lm), "--method model", file=lm, probe=("relocator",)):
+        return build(archive, inventory, out, method, threads=threads, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -202,8 +206,11 @@ def _relocate(
         with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
             # Each call runs in a copy of the caller's context, where DSPy keeps its settings.
             waiting = [pool.submit(contextvars.copy_context().run, one, a) for a in annotations]
-            for future in waiting:
-                yield future.result()
+            try:
+                for future in waiting:
+                    yield future.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)  # a server that went away is asked no more
 
     return _Outcomes(cases, by_model)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import dspy
+from dspy.utils.exceptions import ContextWindowExceededError
 
 from ...programs.calls import ask
 from ...programs.trace import Trace
@@ -17,6 +18,7 @@ DROPPED = {
     "parse": "the model's reply did not parse",
     "empty": "the model found no translation",
     "substring": "the model's words are not in the text",
+    "context": "the text is too long for the model",
 }
 """Why a relocation by model is dropped."""
 
@@ -49,15 +51,18 @@ class Relocator(dspy.Module):
         trace = Trace()
         text = case.case.text_en
         lines = [case.en[j] for j in case.aligned(annotation.spans)]
-        answer: Relocated | None = ask(
-            self.predict,
-            trace,
-            "relocator",
-            document=text,
-            aligned_sentences="\n".join(text[a:b] for a, b in lines) or "none",
-            spanish_sentence=case.sentence_es(annotation.spans),
-            spanish_mention=annotation.mention_es,
-        )
+        try:
+            answer: Relocated | None = ask(
+                self.predict,
+                trace,
+                "relocator",
+                document=text,
+                aligned_sentences="\n".join(text[a:b] for a, b in lines) or "none",
+                spanish_sentence=case.sentence_es(annotation.spans),
+                spanish_mention=annotation.mention_es,
+            )
+        except ContextWindowExceededError:
+            return dspy.Prediction(attempt=Attempt(None, DROPPED["context"]), trace=trace)
         return dspy.Prediction(attempt=self.check(case, annotation, lines, answer), trace=trace)
 
     @staticmethod

@@ -41,7 +41,18 @@ def codiesp(
 
         abduce data build codiesp --from codiesp.tar.gz --inventory icd10cm_fy2018_taxonomy.jsonl.gz
     """
+    from rich.console import Console
+    from rich.progress import Progress
+
     from ..prepare_codiesp import build_with
 
-    for line in build_with(source, inventory, out, method.value, lm, threads).lines:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("mentions", total=None)
+
+        def advance(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        report = build_with(source, inventory, out, method.value, lm, threads, advance)
+    for line in report.lines:
         typer.echo(line)

@@ -21,6 +21,7 @@ from abduce.eval.clinical.project import Aligner
 from abduce.eval.clinical.relocate import DROPPED
 from abduce.eval.prepare_codiesp import NO_ALIGNMENT, OUTSIDE, build, build_with
 from abduce.retrievers.errors import InputError
+from dspy.utils.exceptions import ContextWindowExceededError
 from hypothesis import given
 from hypothesis import strategies as st
 from openai_stub import Stub
@@ -235,6 +236,53 @@ def test_the_lm_table_reaches_a_server(
         DROPPED["empty"],
         DROPPED["substring"],
     }
+
+
+def test_nobody_at_the_models_address_is_one_line_and_nothing_is_written(
+    cli, corpus_folder: Path, inventory: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "lm.toml"
+    table.write_text('[lm]\nkind = "vllm"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    out = tmp_path / "out"
+    given = (
+        "--from",
+        corpus_folder,
+        "--inventory",
+        inventory,
+        "--out",
+        out,
+        "--method",
+        "model",
+        "--lm",
+        table,
+    )
+    ran = cli("data", "build", "codiesp", *given)
+    assert ran.code == 2
+    assert len(ran.errors) == 1
+    assert "127.0.0.1:9" in ran.err
+    assert not out.exists()
+
+
+def test_a_model_that_goes_away_ends_the_build(corpus_folder: Path, inventory: Path, tmp_path: Path) -> None:
+    def gone(mention: str) -> str:
+        raise dspy.LMTransportError("gone")
+
+    with pytest.raises(dspy.LMError, match="gone"):
+        by_model(corpus_folder, inventory, tmp_path / "out", gone)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_text_that_is_too_long_for_the_model_drops_its_mention(
+    corpus_folder: Path, inventory: Path, tmp_path: Path
+) -> None:
+    def short(mention: str) -> str:
+        if mention == "cólera clásico":
+            raise ContextWindowExceededError(message="too long")
+        return answer(ENGLISH[mention])
+
+    report, _ = by_model(corpus_folder, inventory, tmp_path / "out", short)
+    assert report.dropped[DROPPED["context"]] == 2
+    assert [f["mention"] for f in facts(tmp_path / "out")] == ["high fever"]
 
 
 def test_sentences_align_across_a_split_and_an_omission() -> None:
