@@ -14,12 +14,14 @@ from .stats import Floats, mean_sd
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one row did on one example. ``error`` is None where it did not fail."""
+    """What one row did on one example. ``error`` is None where it did not fail; ``incomplete`` says that
+    something beside the row's own work did (a judge's server), so that trying again may add to it."""
 
     metrics: Mapping[str, float]
     cost: Mapping[str, float]
     seconds: float
     error: Mapping[str, str] | None
+    incomplete: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,4 +108,5 @@ def read_outcome(record: Mapping[str, Any], gold: Any, codec: Codec | None) -> O
     if record["status"] != "ok":
         return Outcome({}, {}, record["seconds"], record["error"])
     metrics = codec.score(record, gold) if codec is not None else record["metrics"]
-    return Outcome(metrics, record.get("cost", {}), record["seconds"], None)
+    incomplete = bool(record.get("incomplete", False))
+    return Outcome(metrics, record.get("cost", {}), record["seconds"], None, incomplete)

@@ -2,8 +2,9 @@
 
 A record holds ``answer`` (a key, "" where none came, null where none was asked for), ``answer_text``,
 ``options`` (only proposed ones), ``ranking`` (ids of the context, in order), ``plan`` (HCQR's state and
-queries), ``utility`` (a list, one entry a judge: name, label, given, selected, consistent), ``covered``
-(option key -> whether a passage of the context holds every token of its text) and the ``trace``.
+queries), ``utility`` (a list, one entry a judge: name, label, given, selected, consistent, and ``error``
+where it could not be asked), ``covered`` (option key -> whether a passage of the context holds every token
+of its text), ``incomplete`` (some judge could not be asked) and the ``trace``.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ COUNTED = (
     "lexical_hyde",
     "judge_llm_calls",
     "judge_inconsistent",
+    "judge_failed",
 )
 """Counters of the trace that the table of costs shows where they are not 0."""
 
@@ -79,6 +81,7 @@ class QuestionCodec:
             "plan": notes.get("plan"),
             "utility": notes.get("judges", []),
             "covered": covered,
+            "incomplete": counters["judge_failed"] > 0,
             "trace": record,
             "cost": cost,
         }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from ..retrievers.errors import InputError
@@ -145,6 +146,14 @@ def run_qa(
     failed = sum(int(row.failed.sum()) for row in result.rows)
     if failed:
         console.print(f"{failed} results failed and count as wrong; their reasons are in failures.jsonl")
+    unasked = sum(
+        float(np.nansum(row.costs["judge_failed"])) for row in result.rows if "judge_failed" in row.costs
+    )
+    if unasked:
+        console.print(
+            f"{unasked:,.0f} judgements failed (the judge could not be asked) and count as unjudged; "
+            "--retry-failed asks again"
+        )
     if out is not None:
         console.print(f"Results, traces and summary: {out}", markup=False, highlight=False)
     return result

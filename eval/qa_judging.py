@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..programs.judge import ContextJudge
+from ..programs.judge import ContextJudge, Utility
+from ..retrievers.errors import InputError
 from ..signatures.types import Question
 
 Context = Callable[[], AbstractContextManager[Any]]
@@ -28,8 +29,9 @@ class Answering:
 
     The judgements stand in ``trace.notes["judges"]``, one entry a judge in order; their calls in the trace
     under the stage ``judge``, their counters under names that begin with ``judge_``: they are no cost of the
-    method. A question without options
-    (open-ended), or a program without retrieval, is not judged.
+    method. A question without options (open-ended), or a program without retrieval, is not judged. A judge
+    that cannot be asked (its server is gone) costs no answer: the question is unjudged, the entry has the
+    reason under ``error`` and ``judge_failed`` counts it.
 
     Args:
         program: called with ``question=``.
@@ -55,8 +57,16 @@ class Answering:
             return prediction
         trace, found = prediction.trace, []
         for judge in self.judges:
-            with judge.context():
-                judged = judge.module(question=question, gold=gold, context=prediction.context)
+            try:
+                with judge.context():
+                    judged = judge.module(question=question, gold=gold, context=prediction.context)
+            except Exception as e:
+                if isinstance(e, InputError):  # a bad question, or no model at all: not the judge's failure
+                    raise
+                reason = f"{type(e).__name__}: {' '.join(str(e).split())}"[:2000]
+                found.append({"name": judge.name, **asdict(Utility(None, None, None)), "error": reason})
+                trace.count("judge_failed")
+                continue
             found.append({"name": judge.name, **asdict(judged.utility)})
             trace.calls += judged.trace.calls
             for name, n in judged.trace.counters.items():

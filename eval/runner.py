@@ -84,7 +84,7 @@ def run(
         codec: how this family's predictions are recorded and scored.
         out: the run folder (see :mod:`abduce.eval.runfolder`); None keeps everything in memory.
         concurrency: examples in flight at once, at least 1. With 1 everything runs in this thread.
-        retry_failed: do examples again that failed in an earlier session.
+        retry_failed: do examples again that failed in an earlier session, or whose judge did.
         experiment: the experiment's name, for the summary.
         data: what the examples are, for the summary ("finance test").
         fingerprint: of everything that all examples share and no row's settings name.
@@ -207,7 +207,8 @@ class _Session:
         return [
             e
             for e in self.examples
-            if (o := known.get((seed, e.id))) is None or (self.retry_failed and o.error is not None)
+            if (o := known.get((seed, e.id))) is None
+            or (self.retry_failed and (o.error is not None or o.incomplete))
         ]
 
     def _tasks(self) -> Iterator[_Task]:
@@ -276,7 +277,8 @@ class _Session:
             metrics = self.codec.score(body, example.gold)
             record |= {"status": "ok", "metrics": metrics, "seconds": round(seconds, 6)}
             line = dumps(record | body) if self.folder is not None or self.keep else b""
-            return _Done(task, Outcome(metrics, body.get("cost", {}), seconds, None), line)
+            incomplete = bool(body.get("incomplete", False))
+            return _Done(task, Outcome(metrics, body.get("cost", {}), seconds, None, incomplete), line)
         except Exception as e:  # (one example's failure must never end the run)
             if isinstance(e, InputError) and e.of_every_example:
                 raise

@@ -81,7 +81,7 @@ def test_methods_with_few_calls(name, calls, changes, models):
         check(program(question=QUESTION), calls)
 
 
-@pytest.mark.parametrize("name", ["HCQR", "HCQR - options"])
+@pytest.mark.parametrize("name", ["HCQR", "HCQR - options", "HCQR - q1", "HCQR - q2", "HCQR - q3"])
 def test_hcqr(name, models):
     parts = RAGParts(lambda _: BM25Retriever(CORPUS, w_cov=0.0), CORPUS)
     program = build_rag(rag_spec(name).changed({"per_query": 1}), parts)

@@ -15,6 +15,7 @@ from abduce.eval.qa_report import question_tables
 from abduce.eval.qa_session import passage_settings, usable_judges
 from abduce.eval.report import load_run, report_tables
 from abduce.retrievers.errors import InputError
+from openai_stub import Status
 from rich.console import Console
 
 ROWS = """
@@ -176,6 +177,34 @@ def test_a_broken_judge_is_counted_and_loses_nothing(folder, model, tmp_path):
     table = next(t for t in question_tables(result) if t.title == "Context utility")
     row = next(r for r in table.rows if r[0].endswith("HCQR"))
     assert (row[1], row[-1]) == (2, 2)  # judged, unjudged
+
+
+def test_a_judge_whose_server_goes_away_costs_no_answer(folder, model, tmp_path):
+    answer = model.then
+
+    def gone(body):
+        if "Judge what a set" in " ".join(str(body["messages"]).split()):
+            return Status(401)
+        return answer(body)
+
+    model.then = gone
+    judge = f"[[judge]]\n{served(model, 'stub judge')}"
+    out = tmp_path / "run"
+    first, printed = run(text(judges=judge), folder, lm=lm(model), out=out)
+    assert {r.name: r.mean("Acc")[0] for r in first.rows}["HCQR"] == 0.5
+    assert not any(row.failed.any() for row in first.rows)
+    assert "12 judgements failed" in printed  # three rows with retrieval, four questions
+    [entry] = next(iter(first.records("HCQR")))["utility"]
+    assert entry["label"] is None
+    assert "LMAuthError" in entry["error"]
+    table = next(t for t in question_tables(first) if t.title == "Context utility")
+    assert next(r for r in table.rows if r[0].endswith("HCQR"))[-1] == 4
+
+    model.then = answer
+    again, printed = run(text(judges=judge), folder, lm=lm(model), out=out, retry_failed=True)
+    assert "judgements failed" not in printed
+    assert again["HCQR"].mean("DUR")[0] == 0.5
+    assert again["HCQR"].mean("Acc")[0] == 0.5
 
 
 def test_without_a_model(folder):
