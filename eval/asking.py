@@ -244,9 +244,11 @@ def page(found: Mapping[str, Any]) -> RenderableType:
     if found["evidence"]:
         parts.append(_evidence(found))
     if judge := found["judge"]:
-        label = judge["label"] or "no valid label"
-        supports = judge["selected"] or "no option"
-        parts.append(Text(f"Judge: {label}; the context supports {supports}."))
+        if judge.get("error"):
+            parts.append(Text(f"Judge: could not be asked ({judge['error']})."))
+        else:
+            label, supports = judge["label"] or "no valid label", judge["selected"] or "no option"
+            parts.append(Text(f"Judge: {label}; the context supports {supports}."))
     if found["counters"]:
         counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in sorted(found["counters"].items()))
         parts.append(Text(f"Counted: {counted}", "dim"))

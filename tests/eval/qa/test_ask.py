@@ -9,6 +9,7 @@ import pytest
 from abduce.eval.asking import read_list
 from abduce.eval.cli import app
 from abduce.retrievers.errors import InputError
+from openai_stub import Status
 from typer.testing import CliRunner
 
 QUESTION = "Which hormone lowers blood sugar?"
@@ -49,6 +50,18 @@ def test_the_page(folder, model):
     ).stdout
     for part in ("Answer: A", "(gold)", "Working hypothesis", "q2", "Evidence", "Judge: Not Useful"):
         assert part in page
+
+
+def test_an_answer_stands_where_the_judge_cannot_be_asked(folder, model):
+    answer = model.then
+    model.then = lambda body: (
+        Status(401) if "Judge what a set" in " ".join(str(body["messages"]).split()) else answer(body)
+    )
+    options = ("--url", model.url, "--model", "stub-model", "--options", "insulin|glucagon", "--gold", "A")
+    found = ask(folder, *options)
+    assert found.exit_code == 0
+    assert "Answer: A" in found.stdout
+    assert "Judge: could not be asked (LMAuthError" in " ".join(found.stdout.split())
 
 
 def test_no_options_are_proposed(folder, model):
