@@ -8,13 +8,16 @@ declaration is refused, so no entity is ever expanded and no other file or netwo
 from __future__ import annotations
 
 import gzip
-import io
 import json
+import lzma
 import re
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +35,12 @@ DOCUMENTATION = "http://www.xbrl.org/2003/role/documentation"
 
 MAX_FILE = 512 * 1024 * 1024
 """Bytes of one file of a release after unpacking."""
+
+MAX_RELEASE = 2 * 1024 * 1024 * 1024
+"""Bytes of all schemas and linkbases of a release after unpacking."""
+
+MAX_PARTS = 20_000
+"""Schemas and linkbases of a release."""
 
 _DEPRECATED_ROLE = re.compile(r"/deprecated(?:Date)?Label$")
 _DEPRECATED_TEXT = re.compile(r"\(Deprecated (\d{4}-\d{2}-\d{2})\)", re.IGNORECASE)
@@ -110,35 +119,53 @@ def _keep(elements: dict[str, Element], id_: str, element: Element, source: Path
 
 
 def _files(source: Path) -> Iterator[tuple[str, Any]]:
-    """(name, opener) of each schema and linkbase, in order of their names."""
-    if source.is_dir():
-        found = sorted(p for p in source.rglob("*") if p.suffix in (".xsd", ".xml") and p.is_file())
-        for path in found:
-            if path.stat().st_size > MAX_FILE:
-                raise InputError(f"is larger than {MAX_FILE // 2**20} MB", file=path)
-            yield str(path), path.open
-        return
+    """(name, opener) of each schema and linkbase, in order of their names; none is held in memory."""
     if not source.exists():
         raise InputError("no such folder", file=source)
+    sizes: list[tuple[str, int, Any]] = []
+    if source.is_dir():
+        found = sorted(p for p in source.rglob("*") if p.suffix in (".xsd", ".xml") and p.is_file())
+        sizes = [(str(path), path.stat().st_size, path.open) for path in found]
+    else:
+        for part in _parts(source):
+            if part.file_size > 300 * max(1, part.compress_size):
+                raise InputError(f"its part {part.filename} unpacks to too much", file=source)
+            sizes.append((f"{source}:{part.filename}", part.file_size, partial(_open_part, source, part)))
+    large = next((name for name, size, _ in sizes if size > MAX_FILE), None)
+    if large is not None:
+        raise InputError(f"is larger than {MAX_FILE // 2**20} MB", file=large)
+    total = sum(size for _, size, _ in sizes)
+    if total > MAX_RELEASE or len(sizes) > MAX_PARTS:
+        raise InputError(
+            f"has {len(sizes):,} schemas and linkbases, {total // 2**20:,} MB in all: a release has at most "
+            f"{MAX_PARTS:,} and {MAX_RELEASE // 2**20:,} MB",
+            file=source,
+        )
+    for name, _, opened in sizes:
+        yield name, opened
+
+
+_ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, EOFError, zlib.error, lzma.LZMAError)
+"""A broken archive, an encrypted part, a way of packing that is not known (a RuntimeError, too)."""
+
+
+def _parts(source: Path) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(source) as archive:
-            for part in sorted(archive.infolist(), key=lambda p: p.filename):
-                if part.filename.endswith((".xsd", ".xml")):
-                    if part.file_size > MAX_FILE or part.file_size > 300 * max(1, part.compress_size):
-                        raise InputError(f"its part {part.filename} unpacks to too much", file=source)
-                    yield f"{source}:{part.filename}", _Part(archive.read(part))
-    except zipfile.BadZipFile as e:
+            found = [p for p in archive.infolist() if p.filename.endswith((".xsd", ".xml"))]
+    except _ZIP_ERRORS as e:
         raise InputError(f"is neither a folder nor a zip archive ({e})", file=source) from e
+    return sorted(found, key=lambda p: p.filename)
 
 
-class _Part:
-    """A part of an archive, opened like a file."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def __call__(self, mode: str) -> IO[bytes]:
-        return io.BytesIO(self.data)
+@contextmanager
+def _open_part(source: Path, part: zipfile.ZipInfo, mode: str) -> Iterator[IO[bytes]]:
+    """A part of an archive, unpacked as it is read; it never gives more bytes than the archive says."""
+    try:
+        with zipfile.ZipFile(source) as archive, archive.open(part) as stream:
+            yield stream
+    except _ZIP_ERRORS as e:
+        raise InputError(f"cannot be unpacked ({e})", file=f"{source}:{part.filename}") from e
 
 
 def _events(name: str, opened: Any) -> Iterator[Any]:
@@ -146,14 +173,10 @@ def _events(name: str, opened: Any) -> Iterator[Any]:
     from lxml import etree
 
     with opened("rb") as stream:
-        head = stream.read(65_536)
-        if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
-            raise InputError("has a document type declaration, which is not accepted", file=name)
-        stream.seek(0)
         try:
-            for _, element in etree.iterparse(
+            for event, element in etree.iterparse(
                 stream,
-                events=("end",),
+                events=("start", "end"),
                 resolve_entities=False,
                 no_network=True,
                 load_dtd=False,
@@ -161,7 +184,10 @@ def _events(name: str, opened: Any) -> Iterator[Any]:
                 remove_comments=True,
                 remove_pis=True,
             ):
-                yield element
+                if event == "end":
+                    yield element
+                elif element.getparent() is None and element.getroottree().docinfo.doctype:
+                    raise InputError("has a document type declaration, which is not accepted", file=name)
         except etree.XMLSyntaxError as e:
             raise InputError(f"is not well-formed XML: {e.msg}", file=name, line=e.lineno) from e
 

@@ -7,6 +7,7 @@ A document type declaration is refused, so no entity is ever expanded.
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 import zlib
 from pathlib import Path
@@ -51,7 +52,7 @@ def check_book(path: Path) -> None:
                     count.part(archive, part)
     except FileNotFoundError as e:
         raise InputError("no such file", file=path) from e
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError, zlib.error) as e:
+    except (zipfile.BadZipFile, OSError, RuntimeError, EOFError, zlib.error, lzma.LZMAError) as e:
         raise InputError(f"is not an Excel workbook ({e})", file=path) from e
 
 

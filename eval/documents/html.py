@@ -119,9 +119,39 @@ def open_page(path: Path) -> tuple[Page, bool]:
     page = Page(encoding=find_encoding(path))
     with open_bytes(path) as stream:
         head = stream.read(65_536)
-    if _ENTITY.search(head):
+    as_xml = _XHTML.search(head[:4096]) is not None
+    declares = _declares(path, page) if as_xml else False
+    if _ENTITY.search(head) or declares:
         raise InputError("declares entities (<!ENTITY ...>), which are not accepted", file=path)
-    return page, _XHTML.search(head[:4096]) is not None
+    return page, as_xml and declares is not None
+
+
+def _declares(path: Path, page: Page) -> bool | None:
+    """Whether what stands before the root element declares entities, however far behind comments.
+
+    It is parsed up to the root element, with the parser's own bounds on size and expansion. None where it is
+    no XML up to there: it is read as HTML then, in which declarations mean nothing.
+    """
+    from lxml import etree
+
+    parser = etree.XMLPullParser(
+        events=("start",), resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
+    )
+    with open_bytes(path) as stream:
+        source = Utf8(stream, page.encoding)
+        for chunk in iter(lambda: source.read(4096), b""):
+            wrong = False
+            try:
+                parser.feed(chunk)
+            except etree.XMLSyntaxError:
+                wrong = True
+            root = next(parser.read_events(), None)
+            if root is not None:
+                declared = root[1].getroottree().docinfo.internalDTD
+                return declared is not None and next(declared.iterentities(), None) is not None
+            if wrong:
+                return None
+    return None
 
 
 class _Reader:

@@ -5,6 +5,7 @@ import json
 import zipfile
 
 import pytest
+from abduce.eval import prepare_us_gaap
 from abduce.eval.prepare_us_gaap import build
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
@@ -168,3 +169,51 @@ def test_a_zip_bomb_is_refused(tmp_path):
         archive.writestr("a.xsd", b" " * 60_000_000)
     with pytest.raises(InputError, match="too much"):
         build(path, tmp_path / "out")
+
+
+def packed(release, path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in sorted(release.rglob("*.x*")):
+            archive.write(part, part.relative_to(release))
+    return path
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_RELEASE", -1), ("MAX_PARTS", 2), ("MAX_FILE", 100)])
+def test_all_parts_together_are_bounded(release, tmp_path, monkeypatch, limit, value, zipped):
+    total = sum(p.stat().st_size for p in release.rglob("*.x*"))
+    source = packed(release, tmp_path / "r.zip") if zipped else release
+    monkeypatch.setattr(prepare_us_gaap, "MAX_RELEASE", total)
+    monkeypatch.setattr(prepare_us_gaap, "MAX_PARTS", 3)
+    assert len(rows(build(source, tmp_path / "fits").path)) == 4
+    monkeypatch.setattr(prepare_us_gaap, limit, total - 1 if value < 0 else value)
+    with pytest.raises(InputError, match=r"at most|larger than") as caught:
+        build(source, tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_part_that_cannot_be_unpacked_is_named(release, tmp_path):
+    path = packed(release, tmp_path / "r.zip")
+    data = bytearray(path.read_bytes())
+    at = data.index(b"us-gaap-2024.xsd") + len(b"us-gaap-2024.xsd") + 40
+    data[at : at + 20] = b"\xff" * 20
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="cannot be unpacked") as caught:
+        build(path, tmp_path / "out")
+    assert "us-gaap-2024.xsd" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    "before", ["<!--" + "x" * 70_000 + "-->", "<?x " + "y" * 70_000 + "?>", "\n" * 70_000]
+)
+def test_entities_far_behind_are_refused(release, tmp_path, before, encoding):
+    path = release / "elts" / "us-gaap-lab-2024.xml"
+    declared = f'?>{before}<!DOCTYPE l [<!ENTITY a "ha">]>'
+    text = path.read_text().replace("?>", declared, 1).replace("Total", "&a;")
+    path.write_bytes(text.replace('encoding="utf-8"', f'encoding="{encoding}"').encode(encoding))
+    with pytest.raises(InputError, match="document type"):
+        build(release, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

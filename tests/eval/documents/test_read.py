@@ -229,3 +229,51 @@ def test_markup_of_a_grid_reads_back_the_same():
     assert [(p.row_header, p.column_header, p.cell.text) for p in locate(again)] == [
         (p.row_header, p.column_header, p.cell.text) for p in locate(first)
     ]
+
+
+XML = '<?xml version="1.0"?>'
+BODY = """<html xmlns="http://www.w3.org/1999/xhtml"{root}><body>
+<p{attribute}>&b; debt of $9,000</p></body></html>"""
+LAUGHS = '<!ENTITY b "lol">' + "".join(
+    f'<!ENTITY l{i} "{(f"&l{i - 1};" if i else "&b;") * 10}">' for i in range(9)
+)
+
+
+@pytest.mark.parametrize(
+    "before", ["<!--" + "x" * 70_000 + "-->", "<?x " + "y" * 70_000 + "?>", "\n" * 70_000, "<!---->" * 20_000]
+)
+@pytest.mark.parametrize(
+    "declarations", ['<!ENTITY b "ha 5,555">', '<!ENTITY b SYSTEM "file:///etc/passwd">', LAUGHS]
+)
+def test_entities_far_behind_comments_are_refused(tmp_path, before, declarations):
+    text = f"{XML}{before}<!DOCTYPE html [{declarations}]>" + BODY.format(root="", attribute="")
+    with pytest.raises(InputError, match="entities"):
+        read_document(write(tmp_path, "p.html", text))
+
+
+@pytest.mark.parametrize(("place", "kind"), [("root", "xml"), ("attribute", "xml"), ("attribute", "html")])
+def test_entities_in_attributes_never_grow(tmp_path, place, kind):
+    """Parsers expand entities of attributes in any case: a page that has them is refused or read without."""
+    start = XML if kind == "xml" else ""
+    places = {"root": "", "attribute": ""} | {place: ' title="&l8;"'}
+    body = BODY.format(**places) if kind == "xml" else '<html><body><p title="&l8;">debt of $9,000</p>'
+    text = f"{start}<!--{'x' * 70_000}--><!DOCTYPE html [{LAUGHS}]>{body}"
+    code = (
+        "import resource, sys\nfrom abduce.eval.documents.read import read_document\n"
+        "from abduce.retrievers.errors import InputError\n"
+        "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n    said = [f.value for f in read_document(sys.argv[1]).facts]\n"
+        "except InputError as e:\n    said = str(e)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base, said)"
+    )
+    path = write(tmp_path, "p.html", text)
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    kilobytes, _, said = done.stdout.partition(" ")
+    assert int(kilobytes) < 40_000
+    assert "entities" in said or said.strip() == "['9,000']"
+
+
+def test_a_document_type_without_entities_is_no_attack(tmp_path):
+    kind = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://example.invalid/x.dtd">'
+    text = XML + kind + BODY.format(root="", attribute="").replace("&b;", "")
+    assert [f.value for f in read_document(write(tmp_path, "p.html", text)).facts] == ["9,000"]
