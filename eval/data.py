@@ -209,7 +209,7 @@ def _fact(
         if context_id not in contexts:
             raise InputError(f"no source context {context_id!r}", file=path, line=line, field="context_id")
         context = contexts[context_id]
-    given = {k: row[k] for k in _FACT_FIELDS if row.get(k) not in (None, "")}
+    given = {k: v for k in _FACT_FIELDS if (v := row.get(k)) is not None and v != ""}
     given.setdefault("modality", "text" if "mention_start" in given else context.modality)
     if isinstance(given.get("datatype"), str):
         given["datatype"] = strip_namespace(given["datatype"])

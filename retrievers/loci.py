@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -26,6 +26,9 @@ _INSTANT = re.compile(
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b",
     re.IGNORECASE,
 )
+_NO_DIGIT = re.compile(r"\D+")
+_NO_FIGURE = re.compile(r"[^\d.]+")
+_LETTER = re.compile(r"[^\W\d_]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 CONTEXT_CHARACTERS = 20_000
@@ -43,6 +46,8 @@ Tokens = tuple[str, ...]
 @lru_cache(maxsize=200_000)
 def _word(run: str) -> Tokens:
     """The tokens of a run between spaces, without whatever has digits in it."""
+    if not _LETTER.search(run):
+        return ()
     return tuple(dict.fromkeys(tok(_WITH_DIGIT.sub(" ", run))))
 
 
@@ -56,14 +61,27 @@ def content(text: str) -> list[str]:
     return [t for t in words(text) if t not in _TIME_WORDS]
 
 
-def _set(tokens: Sequence[str]) -> Tokens:
+def _set(tokens: Iterable[str]) -> Tokens:
     return tuple(sorted(set(tokens)))
 
 
-@lru_cache(maxsize=20_000)
-def _content_set(text: str) -> Tokens:
-    """The distinct tokens of a header, which many cells share."""
-    return _set(content(text))
+def _distinct(text: str) -> Tokens:
+    """The distinct tokens of :func:`content`, sorted."""
+    return tuple(sorted({t for run in set(text.split()) for t in _word(run)} - _TIME_WORDS))
+
+
+@lru_cache(maxsize=50_000)
+def row_tokens(row_header: str) -> tuple[Tokens, Tokens]:
+    """The distinct tokens of the innermost row header and of the whole chain, which many cells share."""
+    chain = _distinct(row_header.replace(" | ", " "))
+    leaf = row_header.rpartition(" | ")[2]
+    return (chain if leaf == row_header else _distinct(leaf)), chain
+
+
+@lru_cache(maxsize=50_000)
+def column_tokens(column_header: str) -> tuple[Tokens, int]:
+    """The distinct tokens of a column header, and what it says of time."""
+    return _distinct(column_header), period_of(column_header)
 
 
 @dataclass(frozen=True)
@@ -87,34 +105,34 @@ class Locus:
 
 def locus_of(fact: Fact) -> Locus:
     """The normalised locus of a fact."""
-    printed = re.sub(r"\D", "", fact.value)
-    digits = min(len(printed.lstrip("0") if fact.modality == "table" else printed), 9)
+    digits = digits_of(fact)
     mention = mention_tokens(fact.value)
     if fact.modality == "table":
-        row = (fact.row_header or "").split(" | ")
-        column = fact.column_header or ""
-        return Locus(
-            _content_set(row[-1]),
-            _content_set(" ".join(row)),
-            _content_set(column),
-            mention,
-            period_of(column),
-            digits,
-        )
+        header, chain = row_tokens(fact.row_header or "")
+        column, period = column_tokens(fact.column_header or "")
+        return Locus(header, chain, column, mention, period, digits)
     text, start, end = fact.context.text, fact.mention_start, fact.mention_end
     if start is None or end is None:
         return Locus((), (), (), mention, 0, digits)
 
     def around(before: int, after: int) -> Tokens:
-        return _set(content(f"{text[max(0, start - before) : start]} {text[end : end + after]}"))
+        return _distinct(f"{text[max(0, start - before) : start]} {text[end : end + after]}")
 
     beside = [f">{w}" for w in words(text[end : end + BESIDE])[:2]]
     beside += [f"<{w}" for w in words(text[max(0, start - BESIDE) : start])[-2:]]
     return Locus(around(*NEAR), around(*WIDE), _set(beside), mention, 0, digits)
 
 
+def digits_of(fact: Fact) -> int:
+    """How many digits a value has, 9 at most; leading zeros of a cell do not count."""
+    printed = _NO_DIGIT.sub("", fact.value)
+    return min(len(printed.lstrip("0") if fact.modality == "table" else printed), 9)
+
+
 def mention_tokens(value: str) -> Tokens:
     """Tokens of a worded value: its words, pairs of neighbouring words, and the beginnings of words."""
+    if not _LETTER.search(value):
+        return ()  # a number, which has no words
     found = words(value)
     pairs = [f"{a}_{b}" for a, b in pairwise(found)]
     return _set([*found, *pairs, *(f"{w[:5]}*" for w in found if len(w) > 5)])
@@ -132,17 +150,18 @@ def period_of(column: str) -> int:
 def context_tokens(text: str, table: bool) -> Tokens:
     """The words of a source context (markup is dropped)."""
     text = text[:CONTEXT_CHARACTERS]
-    return _set(content(html.unescape(_TAG.sub(" ", text)) if table else text))
+    return _distinct(html.unescape(_TAG.sub(" ", text)) if table else text)
 
 
 def value_key(value: str) -> str:
     """A value's digits without signs and separators, for finding the same figure again."""
-    return re.sub(r"[^\d.]", "", value)
+    return _NO_FIGURE.sub("", value)
 
 
 _CUT = 8
 
 
+@lru_cache(maxsize=20_000)
 def company_key(name: str) -> str:
     """A company's name as it is compared: letters and digits of any script, upper case, without accents, cut
     to 8.

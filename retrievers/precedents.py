@@ -196,9 +196,9 @@ class Precedents:
         voters, votes = np.zeros(0, dtype=np.int64), np.zeros(0)
         allowed, fell_back = 0, False
         if shelf is not None:
-            groups, fell_back = shelf.allowed(fact, scope)
-            allowed = len(groups)
-            scores = shelf.scores(fact, locus_of(fact), groups, weights, scope, self._memo)
+            able = shelf.allowed(fact, scope, self._memo)
+            groups, fell_back, allowed = able.groups, able.fell_back, len(able)
+            scores = shelf.scores(fact, locus_of(fact), able, weights, scope, self._memo)
             best = np.arange(allowed)
             if allowed > self.neighbours:
                 best = np.sort(np.argpartition(-scores, self.neighbours - 1)[: self.neighbours])

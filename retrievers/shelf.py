@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..signatures.types import Fact
 from .errors import InputError
-from .loci import Locus, Tokens, company_key, context_tokens, locus_of, same_company, value_key
+from .loci import (
+    Locus,
+    Tokens,
+    column_tokens,
+    company_key,
+    context_tokens,
+    digits_of,
+    locus_of,
+    mention_tokens,
+    row_tokens,
+    same_company,
+    value_key,
+)
 from .tokensets import Similarities, TokenSets
 from .weights import Weights
 
 Scope = Literal["others", "own"]
 """Whose precedents may vote: other companies' only, or the company's own (of other filings) too."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Tagged(NamedTuple):
@@ -48,136 +65,140 @@ _FIELDS = ("header", "chain", "column", "mention")
 _OTHERS = ("context", "page", "content", "filing", "datatype", "concept")
 
 
-class Group(NamedTuple):
-    """What makes two precedents the same voter, as codes."""
-
-    header: int
-    chain: int
-    column: int
-    mention: int
-    context: int
-    page: int
-    content: int
-    company: int
-    filing: int
-    datatype: int
-    concept: int
-    period: int
-    digits: int
-    year: int
+_KIND = ("period", "digits", "year")
+COLUMNS = (*_FIELDS, *"context page content company filing datatype concept".split(), *_KIND)
+"""What makes two precedents the same voter, each a code or a number."""
 
 
 class Shelf:
     """Precedents of one modality. Equal ones (a row's cells of several dates) are one group."""
 
     def __init__(self, tagged: Sequence[Tagged], companies: Companies) -> None:
-        self.codes = {
-            name: Codes()
-            for name in (*_FIELDS, "context", "page", "content", "filing", "datatype", "concept")
-        }
+        self.codes = {name: Codes() for name in COLUMNS}
         self.companies = companies
-        groups: dict[Group, int] = {}
+        groups: dict[tuple[int, ...], int] = {}
         self.shown: list[Fact] = []
-        pages = _Pages()
-        values: dict[tuple[int, str], set[int]] = {}
-        self.latest = max((_year(t.fact) for t in tagged), default=0)
+        pages, places = _Pages(), _Places(self.codes)
+        self.values: dict[tuple[int, str], set[int]] = {}
+        self.latest = max((_year(t.fact.taxonomy_year) for t in tagged), default=0)
+        filing, datatype, tag = (self.codes[name] for name in ("filing", "datatype", "concept"))
         for fact, concept in tagged:
-            group = self._group(fact, concept, *pages(fact, self.codes))
+            company = companies.code(fact.company)
+            header, chain, column, mention, period, digits = places(fact)
+            context, page, content = pages(fact, self.codes)
+            group = (
+                *(header, chain, column, mention, context, page, content, company, filing(fact.filing_id)),
+                *(datatype(fact.datatype), tag(concept), period, digits, _year(fact.taxonomy_year)),
+            )
             number = groups.setdefault(group, len(groups))
             if number == len(self.shown):
                 self.shown.append(fact)
-            values.setdefault((group.company, value_key(fact.value)), set()).add(number)
-        rows = np.array(list(groups), dtype=np.int32).reshape(len(groups), len(Group._fields))
-        self.columns = {name: np.ascontiguousarray(rows[:, i]) for i, name in enumerate(Group._fields)}
-        self.values = {k: np.fromiter(sorted(v), dtype=np.int64) for k, v in values.items()}
+            self.values.setdefault((company, value_key(fact.value)), set()).add(number)
+        n, width = len(groups), len(COLUMNS)
+        rows = np.fromiter(itertools.chain.from_iterable(groups), dtype=np.int32, count=n * width)
+        table = rows.reshape(n, width)
+        self.columns = dict(zip(COLUMNS, np.ascontiguousarray(table.T), strict=True))
+        self.kinds, kind = np.unique(table[:, -len(_KIND) :], axis=0, return_inverse=True)
+        self.columns["kind"] = kind.astype(np.int32).ravel()
         self.sets = {name: TokenSets(list(self.codes[name].numbers)) for name in _FIELDS}
         self.sets |= {name: TokenSets(found) for name, found in pages.tokens.items()}
         self.concepts = list(self.codes["concept"].numbers)
 
-    def _group(self, fact: Fact, concept: str, context: int, page: int, content: int) -> Group:
-        locus = locus_of(fact)
-        return Group(
-            self.codes["header"](locus.header),
-            self.codes["chain"](locus.chain),
-            self.codes["column"](locus.column),
-            self.codes["mention"](locus.mention),
-            context,
-            page,
-            content,
-            self.companies.code(fact.company),
-            self.codes["filing"](fact.filing_id),
-            self.codes["datatype"](fact.datatype),
-            self.codes["concept"](concept),
-            locus.period,
-            locus.digits,
-            _year(fact),
-        )
-
-    def allowed(self, fact: Fact, scope: Scope) -> tuple[npt.NDArray[np.int64], bool]:
-        """The groups that may vote, and whether the datatype could not be used.
+    def allowed(self, fact: Fact, scope: Scope, memo: Memo) -> Voters:
+        """The groups that may vote.
 
         Raises:
             InputError: scope ``others`` and a fact that does not say whose it is, though precedents do.
         """
-        columns, codes = self.columns, self.codes
-        datatype = codes["datatype"].get(fact.datatype)
-        known = fact.datatype is not None and datatype >= 0
-        keep = np.ones(len(self.shown), dtype=np.bool_)
-        if known:
-            keep &= columns["datatype"] == datatype
-        keep &= columns["context"] != codes["context"].get(fact.context.context_id)
-        same = columns["content"] == codes["content"].get(content_key(fact.context.text) or NOTHING)
-        if fact.filing_id is not None:
-            keep &= columns["filing"] != codes["filing"].get(fact.filing_id)
-            same &= columns["filing"] == codes["filing"].get(None)
-        keep &= ~same
-        if scope == "others" and company_key(fact.company or ""):
-            keep &= columns["company"] != self.companies.find(fact.company)
-            keep &= columns["company"] != self.companies.unknown
-        elif scope == "others" and self.companies.named:
+        codes = self.codes
+        named = bool(company_key(fact.company or ""))
+        if scope == "others" and not named and self.companies.named:
             raise InputError(
                 f"the fact {fact.fact_id!r} does not say whose it is, and scope 'others' leaves out "
                 "precedents of its company: give the company"
             )
-        return np.flatnonzero(keep), not known
+        company = self.companies.find(fact.company) if named else -1
+        key = (
+            codes["datatype"].get(fact.datatype) if fact.datatype is not None else -1,
+            codes["context"].get(fact.context.context_id),
+            codes["content"].get(memo.context(fact).content or NOTHING),
+            None if fact.filing_id is None else codes["filing"].get(fact.filing_id),
+            (company, self.companies.unknown) if scope == "others" and named else (),
+        )
+        return memo.voters((id(self), key), lambda: self._voters(*key))
+
+    def _voters(
+        self, datatype: int, context: int, content: int, filing: int | None, companies: tuple[int, ...]
+    ) -> Voters:
+        """Those of a datatype, where it is one (not -1), that are of none of the others."""
+        columns = self.columns
+        keep = columns["context"] != context
+        if datatype >= 0:
+            keep &= columns["datatype"] == datatype
+        same = columns["content"] == content
+        if filing is not None:
+            keep &= columns["filing"] != filing
+            same &= columns["filing"] == self.codes["filing"].get(None)
+        keep &= ~same
+        for company in companies:
+            keep &= columns["company"] != company
+        return Voters(columns, np.flatnonzero(keep), datatype < 0)
 
     def scores(
-        self,
-        fact: Fact,
-        locus: Locus,
-        groups: npt.NDArray[np.int64],
-        weights: Weights,
-        scope: Scope,
-        memo: Memo,
+        self, fact: Fact, locus: Locus, voters: Voters, weights: Weights, scope: Scope, memo: Memo
     ) -> Similarities:
-        """The log-linear score of each group."""
-        total = np.zeros(len(groups), dtype=np.float32)
-
-        def add(weight: float, values: npt.NDArray[Any]) -> None:
-            if weight:
-                np.add(total, np.float32(weight) * values, out=total, casting="unsafe")
-
+        """The log-linear score of each group, summed over the distinct values of each column first."""
+        total = np.zeros(len(voters), dtype=np.float32)
         for name in _FIELDS:
-            if getattr(weights, name):
-                found = memo.similarity(self.sets[name], getattr(locus, name))
-                add(getattr(weights, name), found[self.columns[name][groups]])
-            same = self.codes[name].get(getattr(locus, name))
-            add(getattr(weights, f"same_{name}"), self.columns[name][groups] == same)
-        for name, tokens in memo.context(fact).items():
-            if getattr(weights, name) and (tokens or name == "context"):
-                found = memo.similarity(self.sets[name], tokens)
-                add(getattr(weights, name), found[self.columns["page"][groups]])
-        add(weights.same_period, self.columns["period"][groups] == locus.period)
-        add(weights.digits, np.abs(self.columns["digits"][groups] - locus.digits))
-        years = self.columns["year"][groups]
-        add(weights.recency, np.where(years > 0, years - self.latest, 0))  # an unknown year is neutral
+            weight, bonus = getattr(weights, name), getattr(weights, f"same_{name}")
+            if not (weight or bonus):
+                continue
+            tokens = getattr(locus, name)
+            each = np.float32(weight) * memo.similarity(self.sets[name], tokens)
+            same = self.codes[name].get(tokens)
+            if bonus and same >= 0:
+                each[same] += np.float32(bonus)
+            total += each[voters[name]]
+        near = memo.context(fact)
+        page = np.zeros(len(self.sets["context"]), dtype=np.float32)
+        if weights.context:
+            page += np.float32(weights.context) * memo.similarity(self.sets["context"], near.text)
+        if weights.preceding and near.above:
+            page += np.float32(weights.preceding) * memo.similarity(self.sets["preceding"], near.above)
+        total += page[voters["page"]]
+        period, digits, years = self.kinds.T
+        each = weights.same_period * (period == locus.period) + weights.digits * np.abs(digits - locus.digits)
+        each += weights.recency * np.where(years > 0, years - self.latest, 0)  # an unknown year is neutral
+        total += each.astype(np.float32)[voters["kind"]]
         company = self.companies.find(fact.company)
         if scope == "own" and company >= 0:
-            add(weights.same_company, self.columns["company"][groups] == company)
+            total += np.float32(weights.same_company) * (voters["company"] == company)
             same_values = self.values.get((company, value_key(fact.value)))
-            if same_values is not None:
-                add(weights.same_value, np.isin(groups, same_values, assume_unique=True))
+            if weights.same_value and same_values is not None:
+                found = np.fromiter(same_values, dtype=np.int64, count=len(same_values))
+                total += np.float32(weights.same_value) * np.isin(voters.groups, found, assume_unique=True)
         return total
+
+
+class Voters:
+    """Groups that may vote (``groups``, shape (n,)) and their columns. ``fell_back`` says that the datatype
+    is missing or unknown, so that groups of all datatypes are among them."""
+
+    def __init__(
+        self, columns: Mapping[str, npt.NDArray[np.int32]], groups: npt.NDArray[np.int64], fell_back: bool
+    ) -> None:
+        self.groups, self.fell_back = groups, fell_back
+        self._all = columns
+        self._own: dict[str, npt.NDArray[np.int32]] = {}
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __getitem__(self, name: str) -> npt.NDArray[np.int32]:
+        """A column of these groups."""
+        if name not in self._own:
+            self._own[name] = self._all[name][self.groups]
+        return self._own[name]
 
 
 NOTHING = b"-"
@@ -211,9 +232,36 @@ class _Pages:
         return known
 
 
-def _year(fact: Fact) -> int:
-    year = fact.taxonomy_year or ""
-    return int(year) if year.isdigit() else 0
+class _Places:
+    """The codes of loci. Cells of a row share its header, cells of a column its header: each is read once."""
+
+    def __init__(self, codes: Mapping[str, Codes]) -> None:
+        self._codes = [codes[name] for name in _FIELDS]
+        self._rows: dict[str | None, tuple[int, int]] = {}
+        self._columns: dict[str | None, tuple[int, int]] = {}
+
+    def __call__(self, fact: Fact) -> tuple[int, int, int, int, int, int]:
+        """Header, chain, column, mention, period and number of digits of a fact's locus."""
+        header, chain, column, mention = self._codes
+        words = mention(mention_tokens(fact.value))
+        if fact.modality != "table":
+            locus = locus_of(fact)
+            codes = header(locus.header), chain(locus.chain), column(locus.column)
+            return (*codes, words, locus.period, locus.digits)
+        row = self._rows.get(fact.row_header)
+        if row is None:
+            leaf, whole = row_tokens(fact.row_header or "")
+            row = self._rows[fact.row_header] = header(leaf), chain(whole)
+        above = self._columns.get(fact.column_header)
+        if above is None:
+            tokens, period = column_tokens(fact.column_header or "")
+            above = self._columns[fact.column_header] = column(tokens), period
+        return row[0], row[1], above[0], words, above[1], digits_of(fact)
+
+
+@lru_cache(maxsize=1000)
+def _year(year: str | None) -> int:
+    return int(year) if year and year.isdigit() else 0
 
 
 class Companies:
@@ -223,10 +271,11 @@ class Companies:
         self._numbers: dict[str, int] = {}
 
     def code(self, name: str | None) -> int:
-        key = company_key(name or "")
-        if key not in self._numbers:
-            self._numbers[key] = self.find(name) if self.find(name) >= 0 else len(self._numbers)
-        return self._numbers[key]
+        number = self._numbers.get(key := company_key(name or ""))
+        if number is None:
+            known = self.find(name)
+            number = self._numbers[key] = known if known >= 0 else len(self._numbers)
+        return number
 
     @property
     def unknown(self) -> int:
@@ -248,28 +297,47 @@ class Companies:
         return next((n for k, n in self._numbers.items() if k and same_company(k, key)), -1)
 
 
+class Near(NamedTuple):
+    """What of a fact's source context is compared: the tokens of its text and of the text above it, and the
+    key of its content."""
+
+    text: Tokens
+    above: Tokens
+    content: bytes
+
+
 class Memo(threading.local):
-    """The similarities that neighbouring facts share (a table's context, a row's header), per thread."""
+    """What neighbouring facts share (a table's context, a row's header, who may vote), per thread."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[int, tuple[str, ...]], Similarities] = {}
-        self._contexts: dict[tuple[str, int], dict[str, tuple[str, ...]]] = {}
+        self._found: dict[tuple[int, Tokens], Similarities] = {}
+        self._contexts: dict[tuple[str, int], Near] = {}
+        self._voters: dict[Any, Voters] = {}
 
-    def similarity(self, sets: TokenSets, tokens: tuple[str, ...]) -> Similarities:
-        key = (id(sets), tokens)
-        if key not in self._found:
-            if len(self._found) >= 64:
-                self._found.pop(next(iter(self._found)))
-            self._found[key] = sets.similarity(tokens)
-        return self._found[key]
+    def similarity(self, sets: TokenSets, tokens: Tokens) -> Similarities:
+        return _kept(self._found, (id(sets), tokens), lambda: sets.similarity(tokens), 64)
 
-    def context(self, fact: Fact) -> dict[str, tuple[str, ...]]:
-        key = (fact.context.context_id, hash(fact.context.text))
-        if key not in self._contexts:
-            if len(self._contexts) >= 8:
-                self._contexts.pop(next(iter(self._contexts)))
-            self._contexts[key] = {
-                "context": context_tokens(fact.context.text, fact.modality == "table"),
-                "preceding": context_tokens(fact.context.preceding_text, False),
-            }
-        return self._contexts[key]
+    def voters(self, key: Any, find: Callable[[], Voters]) -> Voters:
+        return _kept(self._voters, key, find, 8)
+
+    def context(self, fact: Fact) -> Near:
+        context = fact.context
+        return _kept(
+            self._contexts,
+            (context.context_id, hash((context.text, context.preceding_text))),
+            lambda: Near(
+                context_tokens(context.text, fact.modality == "table"),
+                context_tokens(context.preceding_text, False),
+                content_key(context.text),
+            ),
+            8,
+        )
+
+
+def _kept(known: dict[K, V], key: K, find: Callable[[], V], most: int) -> V:
+    """What is known under a key, found where it is not; the oldest of ``most`` is forgotten."""
+    if key not in known:
+        if len(known) >= most:
+            known.pop(next(iter(known)))
+        known[key] = find()
+    return known[key]

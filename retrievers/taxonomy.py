@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from ..signatures.types import Concept
@@ -16,6 +17,7 @@ DEFINITION_FIELDS = ("definition", "documentation", "description")
 _NAMESPACE = re.compile(r"^[A-Za-z][\w.-]*:(?=[A-Za-z])")
 
 
+@lru_cache(maxsize=100_000)
 def strip_namespace(id_: str) -> str:
     """``us-gaap:Assets`` to ``Assets``; an id without a prefix stays."""
     return _NAMESPACE.sub("", id_)
