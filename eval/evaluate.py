@@ -26,7 +26,7 @@ from .results import Run
 from .rows import Example
 from .runner import run
 from .session import make_parts, make_rows
-from .subset import restricted, subset
+from .subset import parts_apart, restricted
 
 
 def run_experiment(
@@ -104,10 +104,8 @@ def run_experiment(
             on_note=lambda line: notes.print(line, markup=False, highlight=False),
         )
     console.print(result.table(intervals=intervals).rich())
-    for field, value in domain.apart.items():
-        part = subset(result, field, value)
-        if 0 < len(part.examples) < len(examples):
-            console.print(part.table(intervals=intervals).rich())
+    for part in parts_apart(result):
+        console.print(part.table(intervals=intervals).rich())
     _report_counts(result, console)
     if models is not None:
         console.print(meter_line(models.meter), markup=False, highlight=False)

@@ -16,6 +16,7 @@ from .breakdown import against, breakdown, cost_table, failure_table, group_fiel
 from .results import Run
 from .rows import Codec
 from .runfolder import RunFolder
+from .subset import parts_apart
 from .tables import Table
 
 Analysis = Callable[[Run], Iterable[Table]]
@@ -70,8 +71,8 @@ def report_tables(
     measure: str | None = None,
     intervals: bool = False,
 ) -> list[Table]:
-    """The tables of a report, in order: results, differences to the baseline, breakdowns, cost, the
-    family's own analyses, failures.
+    """The tables of a report, in order: results (of the whole, then of the parts that its domain sets
+    apart), differences to the baseline, breakdowns, cost, the family's own analyses, failures.
 
     Args:
         run: what to report on.
@@ -86,7 +87,7 @@ def report_tables(
         InputError: no such baseline, field or measure.
     """
     baseline = baseline or run.baseline
-    tables = [run.table(baseline, intervals=intervals)]
+    tables = [one.table(baseline, intervals=intervals) for one in (run, *parts_apart(run))]
     if baseline is not None and len(run.rows) > 1:
         tables.append(against(run, baseline))
     for field in group_fields(run) if by is None else by:

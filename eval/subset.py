@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..retrievers.errors import InputError
+from .domains import DOMAINS
 from .results import Run
 from .rows import Example
 
@@ -31,6 +32,17 @@ def restricted(examples: Sequence[Example], where: Mapping[str, str]) -> list[Ex
     if not kept:
         raise InputError("no example has all of these values", field="where")
     return kept
+
+
+def parts_apart(run: Run) -> Iterator[Run]:
+    """The parts of a run that a domain shows in a table of their own, where they are not the whole.
+
+    (Clinical facts of tier A, whose relocation is strict.)
+    """
+    for field, value in dict.fromkeys(pair for d in DOMAINS.values() for pair in d.apart.items()):
+        inside = sum(e.groups.get(field) == value for e in run.examples)
+        if 0 < inside < len(run.examples):
+            yield subset(run, field, value)
 
 
 def subset(run: Run, field: str, value: str) -> Run:

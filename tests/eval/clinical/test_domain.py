@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from abduce.eval.evaluate import run_experiment
 from abduce.eval.experiment import load_experiment
 from abduce.eval.prepare_codiesp import build as build_codiesp
 from abduce.eval.prepare_icd10cm import build as build_icd10cm
+from abduce.eval.report import load_run, report_tables
 from abduce.eval.subset import subset
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
@@ -69,6 +72,23 @@ def test_tier_a_alone_is_the_same_rows_on_its_facts(data: Path) -> None:
         assert [e.groups["tier"] for e in part.examples] == [tier] * tiers.count(tier)
         assert part["locus"].done.shape == (1, tiers.count(tier))
         assert f"tier {tier} alone" in part.data
+
+
+def test_tier_a_stands_beside_the_whole_in_the_output_and_in_the_report(data: Path, tmp_path: Path) -> None:
+    facts = data / "clinical" / "facts_dev.jsonl.gz"
+    rows = [json.loads(line) for line in gzip.decompress(facts.read_bytes()).decode().splitlines()]
+    for i, row in enumerate(rows):
+        row["relocation_tier"] = "AB"[i % 2]
+    facts.write_bytes(gzip.compress("".join(json.dumps(r) + "\n" for r in rows).encode()))
+    shown, out = io.StringIO(), tmp_path / "run"
+    console = Console(file=shown, width=400)
+    run_experiment("clinical-no-model", data=str(data), split="dev", rows=["locus"], out=out, console=console)
+    titles = [t.title for t in report_tables(*load_run(out))]
+    whole, apart = titles[:2]
+    assert "clinical dev, 3 facts" in whole
+    assert "alone" not in whole
+    assert apart == f"{whole}, tier A alone"
+    assert " ".join(shown.getvalue().split()).count("tier A alone") == 1
 
 
 def test_a_fact_whose_code_is_not_in_the_inventory_is_named(data: Path) -> None:
