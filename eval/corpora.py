@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from ..retrievers.corpus import CONTENT_FIELDS, ID_FIELDS, TITLE_FIELDS, Corpus, Passage
+from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError, MissingExtra
-from ..retrievers.files import Row, first_of, require
+from ..retrievers.files import Row
 
 CORPORA: Mapping[str, str] = {
     "medical": "medical_corpus.jsonl.gz",
@@ -39,43 +39,17 @@ def load_corpus(name: str, folder: Any = None) -> Corpus:
             raise InputError(f"the corpus {name!r} is read from a data folder: give one")
         return Corpus.load(folder.file("qa", CORPORA[name]), name)
     if name.startswith("hf:"):
-        return _from_rows(_hub_rows(name[3:]), Path(name), name[3:])
+        return Corpus.of_rows(_hub_rows(name[3:]), Path(name), name[3:])
     path = Path(name)
     if path.is_dir():
-        return _from_rows(_folder_rows(path), path, path.name)
+        return Corpus.of_rows(_folder_rows(path), path, path.name)
     if path.suffix == ".parquet":
-        return _from_rows(read_parquet(path), path, path.stem)
+        return Corpus.of_rows(read_parquet(path), path, path.stem)
     if not path.suffix:
         raise InputError(
             f"no corpus {name!r}: give a file, a folder, hf:OWNER/NAME, or one of {', '.join(CORPORA)}"
         )
     return Corpus.load(path)
-
-
-def _from_rows(rows: Iterable[tuple[int, Row]], path: Path, name: str) -> Corpus:
-    """A corpus from numbered rows; complaints name the row's number."""
-    passages = []
-    lines: dict[str, int] = {}
-    for line, row in rows:
-        id_field = first_of(row, ID_FIELDS) or "id"
-        id_ = require(row, id_field, path, line).strip()
-        if id_ in lines:
-            raise InputError(
-                f"the id {id_!r} stands already in row {lines[id_]}", file=path, line=line, field=id_field
-            )
-        lines[id_] = line
-        text_field = first_of(row, CONTENT_FIELDS) or "content"
-        content = require(row, text_field, path, line)
-        title_field = first_of(row, TITLE_FIELDS) or "title"
-        title = row.get(title_field) or ""
-        if not isinstance(title, str):
-            raise InputError("must be a text", file=path, line=line, field=title_field)
-        used = {id_field, text_field, title_field}
-        metadata = {k: v for k, v in row.items() if k not in used and v not in (None, "", [])}
-        passages.append(Passage(id_, title, content, metadata))
-    if not passages:
-        raise InputError("has no passages", file=path)
-    return Corpus(passages, name)
 
 
 def read_parquet(path: Path) -> Iterator[tuple[int, Row]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .collection import Collection, Record
 from .errors import InputError
-from .files import first_of, read_rows, require
+from .files import Row, first_of, read_rows, require
 
 ID_FIELDS = ("id", "_id", "doc_id", "docid")
 CONTENT_FIELDS = ("content", "text", "contents", "definition")
@@ -86,9 +86,24 @@ class Corpus(Collection[Passage]):
             InputError: names the file, line and field of what is wrong.
         """
         path = Path(path)
+        return cls.of_rows(read_rows(path), path, name or path.name.split(".")[0], indexed)
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: Iterable[tuple[int, Row]],
+        path: Path,
+        name: str,
+        indexed: Sequence[str] = ("title", "content"),
+    ) -> Corpus:
+        """Passages from numbered rows, with the fields that :meth:`load` reads.
+
+        Raises:
+            InputError: names ``path``, the row's number and the field of what is wrong.
+        """
         passages: list[Passage] = []
         lines: dict[str, int] = {}
-        for line, row in read_rows(path):
+        for line, row in rows:
             id_field = first_of(row, ID_FIELDS) or "id"
             id_ = require(row, id_field, path, line).strip()
             if id_ in lines:
@@ -110,4 +125,4 @@ class Corpus(Collection[Passage]):
             passages.append(Passage(id_, title, content, metadata))
         if not passages:
             raise InputError("has no passages", file=path)
-        return cls(passages, name or path.name.split(".")[0], indexed)
+        return cls(passages, name, indexed)
