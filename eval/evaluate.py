@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from ..retrievers.errors import InputError
+from ..retrievers.registry import named
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.tokenize import tok_set
 from .breakdown import failure_table, label_length
@@ -43,11 +44,14 @@ def run_experiment(
     intervals: bool = False,
     lm: Mapping[str, Any] | None = None,
     cache: bool = True,
+    retriever: str | None = None,
     console: Console | None = None,
 ) -> Run:
     """Run an experiment by name or path, print its table and return the run.
 
-    ``cache`` False asks the model every time: no reply is read from or written to the cache.
+    ``cache`` False asks the model every time: no reply is read from or written to the cache. ``retriever``
+    is a kind of retriever or an index folder in place of the experiment's ``[retriever]``
+    (:func:`abduce.retrievers.registry.named`).
 
     Raises:
         InputError: whatever is wrong with the experiment, the data or the run folder.
@@ -57,6 +61,8 @@ def run_experiment(
     experiment = load_experiment(name)
     if rows:
         experiment = experiment.only(rows)
+    if retriever is not None:
+        experiment = replace(experiment, retriever=named(retriever))
     folder = DataFolder.find(data)
     domain = domain_named(experiment.domain)
     split = split or (next(iter(domain.splits)) if folder.bundled else experiment.split)

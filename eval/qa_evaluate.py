@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from ..retrievers.errors import InputError
+from ..retrievers.registry import named
 from .corpora import CORPORA, load_corpus
 from .data import DataFolder, file_fingerprint
 from .progress import progress_bars
@@ -59,7 +60,8 @@ def run_qa(
         intervals: show 95% intervals.
         lm: an ``[lm]`` table in place of the experiment's models.
         cache: read and keep model replies in the cache.
-        retriever: a kind of retriever in place of the experiment's ``[retriever]``.
+        retriever: a kind of retriever or an index folder in place of the experiment's ``[retriever]``
+            (:func:`abduce.retrievers.registry.named`).
         console: where tables go.
 
     Raises:
@@ -79,7 +81,7 @@ def run_qa(
     if lm is not None:
         experiment = replace(experiment, models={"": dict(lm)})
     if retriever is not None:
-        experiment = replace(experiment, retriever={"kind": retriever})
+        experiment = replace(experiment, retriever=named(retriever))
     folder = DataFolder.find(data)
     names = [split] if split else BUNDLED if folder.bundled else experiment.questions
     free = all(getattr(row.spec.resolve(), "open_ended", False) for row in experiment.rows)

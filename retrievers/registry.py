@@ -64,6 +64,26 @@ def _outside(kind: str) -> Builder:
     return found  # type: ignore[no-any-return]
 
 
+def named(name: str) -> dict[str, Any]:
+    """The ``[retriever]`` table of a short name.
+
+    Args:
+        name: a kind; the preset of an encoder (``minilm``), which is a dense retriever; or the path of an
+            index folder, which is opened.
+
+    Raises:
+        InputError: a folder that is not a sound index.
+    """
+    from .encoders import PRESETS
+    from .store import read_manifest
+
+    if name in PRESETS:
+        return {"kind": "dense", "preset": name}
+    if ":" not in name and name not in BUILDERS and Path(name).is_dir():
+        return {"kind": read_manifest(name)["kind"], "index": name}
+    return {"kind": name}
+
+
 def _bm25(
     collection: Collection[Any] | None,
     k1: float | None = None,

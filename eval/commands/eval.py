@@ -34,7 +34,10 @@ def evaluate(
         Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
     ] = None,
     retriever: Annotated[
-        str | None, typer.Option(help="Retriever of a RAG experiment: bm25, minilm, medcpt ...")
+        str | None,
+        typer.Option(
+            help="In place of the experiment's [retriever]: bm25, minilm, medcpt ..., or an index folder."
+        ),
     ] = None,
 ) -> None:
     """Run an experiment over a split and print its table.
@@ -50,6 +53,8 @@ def evaluate(
         abduce eval finance-main --data DIR --lm my-server.toml --concurrency 64
 
         abduce eval hcqr-smoke --lm my-model.toml --out runs/smoke
+
+        abduce eval hcqr-no-model --data DIR --retriever medical-minilm.index
     """
     from ...retrievers.errors import InputError
     from ..experiment import lm_table
@@ -67,8 +72,11 @@ def evaluate(
         "intervals": intervals,
         "lm": None if lm is None else lm_table(lm),
         "cache": not no_cache,
+        "retriever": retriever,
     }
     if (path := ir_file(experiment)) is not None:
+        if retriever is not None:
+            raise InputError("each row of this experiment names its retriever", field="--retriever")
         from ..ir import parse_ir, run_ir
 
         return run_ir(parse_ir(path.read_text(encoding="utf-8"), path), data, limit, row or [])
@@ -76,10 +84,8 @@ def evaluate(
         from ..qa_evaluate import run_qa
         from ..qa_experiment import parse_qa
 
-        run_qa(parse_qa(path.read_text(encoding="utf-8"), path), retriever=retriever, **shared)
+        run_qa(parse_qa(path.read_text(encoding="utf-8"), path), **shared)
         return
-    if retriever is not None:
-        raise InputError("--retriever changes RAG experiments; this one names its own in [retriever]")
     from ..evaluate import run_experiment
 
     run_experiment(experiment, **shared)

@@ -54,6 +54,44 @@ def test_passages(tmp_path: Path) -> None:
     assert open_retriever(tmp_path / "p.index").search(["temperature"], 1)[0].ids == ["p1"]
 
 
+def test_an_experiment_runs_on_an_index_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ABDUCE_DATA", raising=False)
+    assert run("build", "finance", tmp_path / "gaap.index").exit_code == 0
+    assert run("build", "medical", tmp_path / "medical.index").exit_code == 0
+    few = ("--limit", "20", "--intervals")
+    for arguments, other in (
+        (("finance-no-model", "--row", "locus", *few), "medical"),
+        (("hcqr-no-model", "--row", "question", *few), "gaap"),
+    ):
+        plain, stored, wrong = (
+            CliRunner().invoke(app, ["eval", *arguments, *more])
+            for more in (
+                (),
+                ("--retriever", str(tmp_path / ("gaap.index" if other == "medical" else "medical.index"))),
+                ("--retriever", str(tmp_path / f"{other}.index")),
+            )
+        )
+        assert plain.exit_code == stored.exit_code == 0, stored.output
+        assert stored.stdout == plain.stdout
+        assert isinstance(wrong.exception, InputError)
+        assert f"{other}.index: was built from another" in str(wrong.exception)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "retriever", "message"),
+    [
+        ("finance-no-model", "nope", "no retriever 'nope'"),
+        ("hcqr-no-model", "nope", "no retriever 'nope'"),
+        ("finance-no-model", ".", "not an index folder"),
+        ("retrieval-scifact", "bm25", "--retriever"),
+    ],
+)
+def test_a_retriever_that_cannot_be(experiment: str, retriever: str, message: str) -> None:
+    found = CliRunner().invoke(app, ["eval", experiment, "--limit", "2", "--retriever", retriever])
+    assert isinstance(found.exception, InputError)
+    assert message in str(found.exception)
+
+
 def test_milvus_says_what_lite_cannot_do(tmp_path: Path) -> None:
     pytest.importorskip("milvus_lite")
     source = write(tmp_path / "t.jsonl", ROWS)
