@@ -141,7 +141,7 @@ def _among(mention: Mention, category: str, children: Sequence[str], coder: Code
     prediction = coder.within(children)(fact=mention.fact)
     hits = supported(prediction)
     told = n == 1 or bool(hits)
-    asked = f"{category}: a category with {n} billable code{'s' if n > 1 else ''}, "
+    asked = f"{category}: a category with {n:,} billable code{'s' if n > 1 else ''}, "
     asked += "ranked among these alone" if told else "and no word of the mention tells them apart"
     coded = Coded(mention, hits or list(prediction.ranking), told, asked=asked)
     return _with_evidence(coded, coder.taxonomy, prediction)

@@ -16,13 +16,19 @@ class Exclusion:
 
     ``kind`` is 1 (never both codes) or 2 (the condition is not part of this one, both may stand),
     ``node`` the chapter (``chapter 4``), section (``A00-A09``), category or code that the note stands at,
-    ``note`` its text.
+    ``note`` its text, ``under`` the heading that it is listed after, if any.
     """
 
     code: str
     kind: int
     node: str
     note: str
+    under: str = ""
+
+    @property
+    def heads(self) -> bool:
+        """Whether it is the heading of a list (``pericarditis (in):``)."""
+        return self.note.endswith(":")
 
     @property
     def level(self) -> str:
@@ -41,19 +47,36 @@ class Exclusion:
     def line(self) -> str:
         """``Excludes1 at A00: carrier of cholera (Z22.1)``."""
         place = f"section {self.node}" if self.level == "section" else self.node
-        return f"Excludes{self.kind} at {place}: {self.note}"
+        after = f' [after "{self.under}"]' if self.under else ""
+        return f"Excludes{self.kind} at {place}: {self.note}{after}"
 
 
 def exclusions(code: str, metadata: Mapping[str, Any]) -> list[Exclusion]:
     """The exclusion notes of a code, those it inherits from its chapter on and its own; Excludes1 first."""
-    found = []
+    found: list[Exclusion] = []
     for kind in (1, 2):
         chapter = f"chapter {metadata.get('chapter', '')}"
-        found += [Exclusion(code, kind, chapter, str(t)) for t in metadata.get(f"chapter_excludes{kind}", ())]
+        notes = [(chapter, str(text)) for text in metadata.get(f"chapter_excludes{kind}", ())]
         for text in metadata.get(f"excludes{kind}", ()):
             node, _, note = str(text).partition(": ")
-            found.append(Exclusion(code, kind, node, note))
+            notes.append((node, note))
+        before = Exclusion(code, kind, "", "")
+        for node, note in notes:
+            before = Exclusion(code, kind, node, note, _heading(before, node, note))
+            found.append(before)
     return found
+
+
+def _heading(before: Exclusion, node: str, note: str) -> str:
+    """The heading of the list that a note goes on with; the official files do not nest their lists.
+
+    A heading ends in a colon (``pericarditis (in):``), and its items follow in alphabetic order.
+    """
+    if before.node != node or note.endswith(":"):
+        return ""
+    if before.heads:
+        return before.note
+    return before.under if before.note.casefold() <= note.casefold() else ""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,8 @@ def _checks(one: Coded) -> Iterable[tuple[str, str, str]]:
         (e for e in one.excluded if e not in clashing),
         key=lambda e: (e not in near, e.kind, _LEVELS.index(e.level)),
     )
-    wanted = [e for e in rest if e.kind == 1 or e.level in ("code", "category")][:SHOWN_NOTES]
+    wanted = [e for e in rest if not e.heads and (e.kind == 1 or e.level in ("code", "category"))]
+    wanted = wanted[:SHOWN_NOTES]
     wanted += [e for e in rest if e.kind == 1 and e.level == "chapter" and e not in wanted]
     for exclusion in wanted:
         names = f" [an alternative: {near[exclusion]}]" if exclusion in near else ""

@@ -24,6 +24,8 @@ from abduce.retrievers.precedents import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 UNTOLD = "and no word of the mention tells them apart"
@@ -434,6 +436,40 @@ def test_a_note_that_names_several_codes_is_one_line() -> None:
     meeting = Meeting({"R50.9": ["m2"], "R51": ["m3"], "R10.0": ["m4"]})
     (found,) = meeting.conflicts(exclusions("A00.0", {"excludes2": ["A00: symptoms (R50-R52)"]}))
     assert found.line == "A00.0 and R50.9 (m2), R51 (m3): Excludes2 at A00: symptoms (R50-R52)"
+
+
+def test_an_item_of_a_list_says_its_heading() -> None:
+    notes = [
+        "N30-N39: a (A00)",
+        "N30-N39: infection (in):",
+        "N30-N39: abortion (O00)",
+        "N30-N39: birth (O80)",
+    ]
+    notes += ["N30-N39: anuria (R34)", "N39: calculus (N20)"]
+    found = exclusions("N39.0", {"excludes1": notes})
+    under = 'Excludes1 at section N30-N39: abortion (O00) [after "infection (in):"]'
+    assert found[2].line == under
+    assert [bool(e.under) for e in found] == [False, False, True, True, False, False]
+
+
+CODES = st.from_regex(r"[A-TV-Z][0-9][0-9](\.[0-9]{1,3})?", fullmatch=True)
+
+
+@given(CODES, st.text("0123456789", max_size=2))
+def test_a_note_covers_its_code_and_all_below_it(code: str, more: str) -> None:
+    below = code + ("." if "." not in code and more else "") + more
+    for note in (f"x ({code})", f"x ({code}-)", f"classified to {code}", f"x ({code}-{code})"):
+        assert any(n.covers(below) for n in named_codes(note)), note
+    assert named_codes(f"nothing of {code.lower()}") == ()
+
+
+@given(st.lists(CODES, min_size=3, max_size=3, unique=True))
+def test_a_range_covers_what_lies_between_its_ends(codes: list[str]) -> None:
+    first, middle, last = sorted(code[:3] for code in codes)
+    (named,) = named_codes(f"x ({first}-{last})")
+    assert named.covers(middle)
+    assert named.covers(middle + ".1")
+    assert named.covers(chr(ord(last[0]) + 1) + "00") is False
 
 
 def test_levels_of_notes() -> None:
