@@ -15,7 +15,7 @@ from ...signatures.types import Fact, SourceContext
 MAX_NOTE = 1_000_000
 """Bytes of a note: a discharge letter has some thousand; what is larger is no single note."""
 
-_CODE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?-?", re.IGNORECASE)
+_CODE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?\.?-?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

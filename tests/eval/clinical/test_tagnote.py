@@ -263,6 +263,14 @@ def test_a_code_of_the_users_own_that_is_not_ranked_has_no_score(tmp_path: Path)
     assert row["asked"] == "C11.3: billable, not among the first 200"
 
 
+@pytest.mark.parametrize("written", ["A00", "a00", "A00.-", "A00-", "A00."])
+def test_a_category_may_be_written_as_the_tabular_list_prints_it(
+    tmp_path: Path, program: Coder, written: str
+) -> None:
+    (row,) = tagged(tmp_path, f"mention,code\ncarrier of cholera,{written}\n", program)
+    assert row["asked"] == "A00: a category with 2 billable codes, ranked among these alone"
+
+
 def test_a_code_of_the_users_own_is_kept_and_its_rank_told(tmp_path: Path, program: Coder) -> None:
     (row,) = tagged(tmp_path, "mention,code\nclassical cholera,a009\n", program)
     assert (row["code"], row["asked"]) == ("A00.9", "A00.9: billable, rank 2")
