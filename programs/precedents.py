@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 import dspy
@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from ..retrievers.base import Ranking, Retriever
+from ..retrievers.loci import period_of
 from ..retrievers.precedents import Neighbour, Precedents
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
@@ -28,12 +29,15 @@ class PrecedentsConfig(SearchConfig):
         fill: complete the ranking to K with the locus query's concepts.
         locus: what the locus query adds: its reciprocal rank of a concept times this, at least 0, on top
             of the concept's share of the votes. It orders concepts that few or no precedents have.
+        period: factor, above 0 and at most 1, of a concept whose own period type (instant, duration) is not
+            the one that a cell's column header names: "Year ended" over a concept of a day. 1: no matter.
         shown: how many of the nearest precedents are kept in the trace (``notes["precedents"]``).
     """
 
     scope: Literal["others", "own"] = "others"
     fill: bool = True
     locus: Annotated[float, Field(ge=0.0)] = 0.0
+    period: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     shown: int = 3
 
 
@@ -64,14 +68,25 @@ class PrecedentVote(Program):
         trace = self.start()
         with trace.timed("precedents"):
             vote = self.precedents.vote(fact, self.config.scope)
-            voted = self.known(vote.ranking(self.config.K))
+            factor = self.factor(fact)
+            voted = weighed(self.known(vote.ranking(self.config.K)), factor)
             near = vote.nearest(self.config.shown)
         query = Query(self.serializer.locus(fact), "precedents")
         trace.retrieved([query], [voted])
         trace.notes["precedents"] = [describe(n) for n in near]
         if self.config.locus > 0 or (self.config.fill and len(voted) < self.config.K):
             self.search(fact, [Query(self.serializer.locus(fact), "locus")], trace)
-        return self.answer(merged(trace.rankings, self.config), trace)
+        return self.answer(merged(trace.rankings, self.config, factor), trace)
+
+    def factor(self, fact: Fact) -> Callable[[str], float]:
+        """What a concept's score is multiplied by, see ``period`` of the settings."""
+        said = period_of(fact.column_header or "") if fact.modality == "table" else 0
+        named, other = PERIOD_TYPES.get(said), self.config.period
+        if named is None or other == 1.0:
+            return lambda id_: 1.0
+        return lambda id_: (
+            1.0 if self.taxonomy[id_].metadata.get("period_type") in (None, "", named) else other
+        )
 
     def known(self, ranking: Ranking) -> Ranking:
         """The ranking without concepts that the taxonomy does not have."""
@@ -83,25 +98,51 @@ class PrecedentVote(Program):
         return Ranking(ids, ranking.scores[keep], parts, ranking.candidates, ranking.fell_back)
 
 
-def merged(rankings: Sequence[Ranking], config: PrecedentsConfig) -> Ranking:
+PERIOD_TYPES = {1: "duration", 2: "instant"}
+"""What a column header says of time (:func:`~abduce.retrievers.loci.period_of`) as taxonomies write it."""
+
+
+def _as_it_is(id_: str) -> float:
+    return 1.0
+
+
+def weighed(ranking: Ranking, factor: Callable[[str], float]) -> Ranking:
+    """The ranking with each score times the concept's factor, best first; ties by id."""
+    factors = np.array([factor(id_) for id_ in ranking.ids])
+    if (factors == 1.0).all():
+        return ranking
+    scores = ranking.scores * factors
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], ranking.ids[i]))
+    parts = {name: values[order] for name, values in ranking.components.items()}
+    ids = [ranking.ids[i] for i in order]
+    return Ranking(ids, scores[order], parts, ranking.candidates, ranking.fell_back)
+
+
+def merged(
+    rankings: Sequence[Ranking], config: PrecedentsConfig, factor: Callable[[str], float] = _as_it_is
+) -> Ranking:
     """The final ranking from the vote and, where there is one, the locus query's ranking."""
     voted = rankings[0]
     if len(rankings) == 1:
         return voted
     if config.locus > 0:
-        return blended(voted, rankings[1], config.locus, config.K)
+        return blended(voted, rankings[1], config.locus, config.K, factor)
     return completed(voted, rankings[1], config.K)
 
 
-def blended(voted: Ranking, located: Ranking, weight: float, k: int) -> Ranking:
-    """The concepts of both rankings by share of the votes + ``weight`` / rank by the locus query.
+def blended(
+    voted: Ranking, located: Ranking, weight: float, k: int, factor: Callable[[str], float] = _as_it_is
+) -> Ranking:
+    """The concepts of both rankings by share of the votes + ``weight`` / rank by the locus query, the latter
+    times the concept's factor.
 
     Components are those of ``voted`` (0 where it has no such concept) and ``locus`` (the reciprocal rank);
     ties by id.
     """
     share = dict(zip(voted.ids, voted.scores.tolist(), strict=True))
     place = {id_: 1.0 / rank for rank, id_ in enumerate(located.ids, 1)}
-    score = {id_: share.get(id_, 0.0) + weight * place.get(id_, 0.0) for id_ in {**share, **place}}
+    extra = {id_: weight * value * factor(id_) for id_, value in place.items()}
+    score = {id_: share.get(id_, 0.0) + extra.get(id_, 0.0) for id_ in {**share, **place}}
     ids = sorted(score, key=lambda id_: (-score[id_], id_))[:k]
     at = {id_: i for i, id_ in enumerate(voted.ids)}
     places = np.array([at.get(id_, -1) for id_ in ids], dtype=np.int64)

@@ -88,7 +88,9 @@ PRESETS: dict[str, Spec] = {
     "FHS-rules": _RULES,
     "FHS, precedents shown": _FHS.changed({"generator": "lm-precedents"}),
     "precedents (others)": Spec(program="precedents", config={"scope": "others"}),
-    "precedents (others), locus": Spec(program="precedents", config={"scope": "others", "locus": 0.05}),
+    "precedents (others), locus": Spec(
+        program="precedents", config={"scope": "others", "locus": 0.05, "period": 0.5}
+    ),
     "precedents (own)": Spec(program="precedents", config={"scope": "own"}),
     "precedents + locus": Spec(program="precedents", config={"scope": "others", "locus": 0.2}),
     "FHS-rules + precedents (others)": _RULES.changed(
