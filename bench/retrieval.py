@@ -89,6 +89,7 @@ def against(
     one, two = BM25Retriever(collection, threads=1), BM25Retriever(collection, threads=2)
     two._indexes = one._indexes
     two._vocabulary, two._tables = one.vocabulary, one._tables
+    many = rng.choices(list(long), k=BATCH)
     filters = {n: None if where is None else [where] * n for n in (1, BATCH, LONG)}
     one.search(locus[:1], K, filters[1])
     theirs = {
@@ -125,8 +126,8 @@ def against(
             "locus_two": lambda: two.search(locus, K, filters[BATCH]),
             "bm25s": lambda: theirs["bm25s"](locus_tokens),
             "bm25s_two": lambda: theirs_two(locus_tokens),
-            "long": lambda: one.search(whole, K, filters[LONG]),
-            "long_two": lambda: two.search(whole, K, filters[LONG]),
+            "long": lambda: one.search(many, K, filters[BATCH]),
+            "long_two": lambda: two.search(many, K, filters[BATCH]),
         },
         rounds=7,
         clock=time.perf_counter,
