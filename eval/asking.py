@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError
+from ..retrievers.registry import named
 from ..signatures.types import Question
 from .corpora import CORPORA, load_corpus
 from .data import DataFolder
@@ -67,7 +68,7 @@ def ask_question(
         highlight=False,
         soft_wrap=True,
     )
-    settings: dict[str, Any] = {"kind": retriever} | ({"index": str(index)} if index else {})
+    settings = named(retriever) | ({"index": str(index)} if index else {})
     with ExitStack() as stack:
         served = None
         if table is not None:

@@ -88,6 +88,8 @@ def build_index(
         retriever: Any = build(kind, collection, uri=str(out), progress=True, **settings)
         retriever.close()
         return [f"{len(collection):,} {collection.noun}s in {retriever.name!r} at {out}", *retriever.notes]
+    if collection.kind == Corpus.kind:
+        settings.setdefault("w_cov", 0.0)  # as everywhere for passages
     shown = {"progress": True} if kind == "dense" else {}
     retriever = build(kind, collection, **{**shown, **settings})
     retriever.save(out, overwrite)

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..programs.judge import ContextJudge, Utility
-from ..retrievers.errors import InputError
 from ..signatures.types import Question
 
 Context = Callable[[], AbstractContextManager[Any]]
@@ -47,6 +46,7 @@ class Answering:
 
     def __call__(self, *, question: Question, gold: str = "") -> Any:
         import dspy
+        from dspy.utils.exceptions import LMError
 
         if self.context is None:
             prediction = self.program(question=question)
@@ -60,9 +60,7 @@ class Answering:
             try:
                 with judge.context():
                     judged = judge.module(question=question, gold=gold, context=prediction.context)
-            except Exception as e:
-                if isinstance(e, InputError):  # a bad question, or no model at all: not the judge's failure
-                    raise
+            except (LMError, OSError) as e:
                 reason = f"{type(e).__name__}: {' '.join(str(e).split())}"[:2000]
                 found.append({"name": judge.name, **asdict(Utility(None, None, None)), "error": reason})
                 trace.count("judge_failed")

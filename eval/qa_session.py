@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..programs.rag_presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag
+from ..retrievers import registry
 from ..retrievers.base import Retriever
 from ..retrievers.corpus import Corpus
 from ..retrievers.encoders import PRESETS
@@ -57,18 +58,17 @@ def passage_retriever(corpus: Corpus, settings: Mapping[str, Any]) -> Retriever:
     Raises:
         InputError: no such kind or setting, or a stored index that does not fit.
     """
-    from ..retrievers.registry import build
-
     rest = passage_settings(settings)
-    return build(rest.pop("kind"), corpus, **rest)
+    return registry.build(rest.pop("kind"), corpus, **rest)
 
 
 def passage_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the defaults for passages: no label coverage, short names of encoders written out."""
+    """Settings with the defaults for passages: no label coverage (a stored index has its own weight of it),
+    short names of encoders written out."""
     rest = {"kind": "bm25", **settings}
     if rest["kind"] in ENCODERS:
         rest = {**rest, "kind": "dense", "preset": rest["kind"]}
-    if rest["kind"] in ("bm25", "dense"):
+    if rest["kind"] in ("bm25", "dense") and not rest.get("index"):
         rest.setdefault("w_cov", 0.0)
     for part in ("parts", "first"):
         if isinstance(rest.get(part), list):
@@ -172,12 +172,17 @@ def make_qa_rows(
                 continue  # the same for every model
             several = len(experiment.models) > 1 and spec.needs_model
             name = f"{row.name} [{model_name}]" if several else row.name
+            retrieved = passage_settings(retrievers.resolved(spec.retriever))
+            if spec.needs_retriever:
+                _check(retrieved, row.name)
             settings = {
                 "method": row.name,
                 "model_name": model_name if spec.needs_model else "",
                 "spec": spec.model_dump(mode="json"),
                 "config": spec.resolve().model_dump(mode="json"),
-                "retriever": retrievers.resolved(spec.retriever) if spec.needs_retriever else None,
+                "retriever": (
+                    registry.identity(retrieved, retrievers.corpus) if spec.needs_retriever else None
+                ),
                 "reranker": dict(experiment.reranker) if spec.program == "rerank" else None,
                 "corpus": {"name": experiment.corpus, "fingerprint": corpus_print},
                 "judges": judged if spec.needs_retriever else [],
@@ -198,6 +203,14 @@ def make_qa_rows(
                 )
             )
     return rows
+
+
+def _check(settings: Mapping[str, Any], row: str) -> None:
+    rest = dict(settings)
+    try:
+        registry.check(rest.pop("kind"), rest)
+    except ValueError as e:
+        raise InputError(str(e), field=f"row {row!r}") from e
 
 
 def sources_of(spec: RAGSpec, retriever: Mapping[str, Any]) -> list[str]:

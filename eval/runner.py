@@ -84,7 +84,8 @@ def run(
         codec: how this family's predictions are recorded and scored.
         out: the run folder (see :mod:`abduce.eval.runfolder`); None keeps everything in memory.
         concurrency: examples in flight at once, at least 1. With 1 everything runs in this thread.
-        retry_failed: do examples again that failed in an earlier session, or whose judge did.
+        retry_failed: do examples again that failed in an earlier session, or are incomplete (whose judge
+            could not be asked); an incomplete one that fails now stays as it was.
         experiment: the experiment's name, for the summary.
         data: what the examples are, for the summary ("finance test").
         fingerprint: of everything that all examples share and no row's settings name.
@@ -290,6 +291,10 @@ class _Session:
     def _finish(self, done: _Done) -> None:
         task, outcome = done.task, done.outcome
         work = task.work
+        known = work.outcomes.get((task.seed, task.example.id))
+        if outcome.error is not None and known is not None and known.error is None:
+            self._count(task, known)  # it was to be completed, and what there is stays
+            return
         if work.log is not None and self.folder is not None:
             work.log.append(done.line)
             if outcome.error is not None:
@@ -297,11 +302,14 @@ class _Session:
         elif self.keep:
             work.lines.append(done.line)
         work.outcomes[task.seed, task.example.id] = outcome
+        self._count(task, outcome)
+
+    def _count(self, task: _Task, outcome: Outcome) -> None:
         self.done += 1
-        self.left[self.works.index(work)] -= 1
+        self.left[self.works.index(task.work)] -= 1
         self.failed += outcome.error is not None
         self.calls += int(outcome.cost.get("llm_calls", 0))
-        self._report(work, task.seed)
+        self._report(task.work, task.seed)
 
     def _report(self, work: _Work, seed: int) -> None:
         if self.on_progress is not None:

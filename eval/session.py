@@ -178,7 +178,7 @@ def make_rows(
         settings = {
             "spec": spec.model_dump(mode="json"),
             "config": spec.resolve().model_dump(mode="json"),
-            "retriever": retriever,
+            "retriever": registry.identity(retriever, parts.taxonomy),
             "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
             "schema": parts.schema.fingerprint,
         }

@@ -7,6 +7,7 @@ one compiled pass over the postings adds them up, counts label overlap, scores a
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections import defaultdict
@@ -27,7 +28,7 @@ from .errors import InputError
 from .filters import applied_datatype, excluded, fell_back
 from .numbering import QueryNumbers
 from .postings import Longs, Postings, TokenLists
-from .store import open_index, writing
+from .store import Stored, open_index, trusting, writing
 from .tokenize import Tokenizer, tokenizer_hash, tokenizer_named
 
 _ARRAYS = ("rows", "indptr", "indices", "weights", "label_indptr", "label_indices", "label_lengths")
@@ -79,7 +80,7 @@ class BM25Retriever:
         threads: int | None = None,
         repeats: bool = False,
     ) -> None:
-        if not (k1 >= 0 and 0 <= b <= 1 and w_cov >= 0):
+        if not (0 <= k1 < math.inf and 0 <= b <= 1 and 0 <= w_cov < math.inf):
             raise ValueError(f"need k1 >= 0, 0 <= b <= 1, w_cov >= 0; not k1={k1}, b={b}, w_cov={w_cov}")
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
@@ -168,6 +169,14 @@ class BM25Retriever:
             InputError: the folder is not a sound BM25 index, or the tokenizer is another one.
         """
         stored = open_index(folder, "bm25")
+        with trusting(folder):
+            return cls._opened(stored, w_cov, tokenizer, threads)
+
+    @classmethod
+    def _opened(
+        cls, stored: Stored, w_cov: float | None, tokenizer: str | Tokenizer | None, threads: int | None
+    ) -> BM25Retriever:
+        folder = stored.folder
         about, parameters = stored.manifest["tokenizer"], stored.parameters
         chosen = tokenizer or about["name"]
         if not chosen:
@@ -187,7 +196,7 @@ class BM25Retriever:
             parts = {a: stored.arrays[a][starts[a] : starts[a] + lengths[a]] for a in _ARRAYS}
             starts = {a: starts[a] + lengths[a] for a in _ARRAYS}
             postings = Postings(**parts)
-            if not postings.sound():
+            if not postings.sound(len(made.collection)):
                 raise InputError("its postings do not fit together; build the index again", file=folder)
             made._stored[segment["datatype"]] = postings
         return made

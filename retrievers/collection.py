@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
@@ -16,6 +18,9 @@ import numpy.typing as npt
 
 from .columns import TextColumn
 from .errors import InputError
+
+COLUMNS = ("ids", "headings", "bodies", "datatypes", "metadata")
+"""The columns of :class:`RecordColumns`."""
 
 
 class Identified(Protocol):
@@ -196,6 +201,11 @@ class Collection(ABC, Generic[Item]):
         assert self._columns is not None
         return self._columns.ids.find(id_)
 
+    @cached_property
+    def content_hash(self) -> str:
+        """A hash of every field of every item."""
+        return columns_hash(self.columns())
+
     def columns(self) -> RecordColumns:
         """The items as columns: what an index folder stores."""
         return self._columns or RecordColumns.of([self.record(item) for item in self])
@@ -235,3 +245,13 @@ class StoredItems(Sequence[Item]):
         if isinstance(place, slice):
             return [self._make(self._columns.record(i)) for i in range(*place.indices(len(self)))]
         return self._make(self._columns.record(place))  # type: ignore[no-any-return]
+
+
+def columns_hash(columns: RecordColumns) -> str:
+    """A hash of every field of every item."""
+    total = hashlib.sha256()
+    for name in COLUMNS:
+        column: TextColumn = getattr(columns, name)
+        total.update(np.ascontiguousarray(column.offsets).tobytes())
+        total.update(np.ascontiguousarray(column.data).data)
+    return total.hexdigest()

@@ -20,7 +20,7 @@ from .coverage import LabelCoverage
 from .encoders import Encoder, Text, Vectors
 from .errors import InputError
 from .filters import EVERYTHING, Mask, applied_datatype, fell_back, passing
-from .store import open_index, writing
+from .store import open_index, trusting, writing
 from .tokenize import Tokenizer, tok
 from .vectors import Engine, VectorIndex
 
@@ -234,12 +234,11 @@ class DenseRetriever:
         """
         stored = open_index(folder, "dense")
         parameters = stored.parameters
-        name = parameters.pop("encoder")
+        with trusting(folder):
+            name, vectors = parameters.pop("encoder"), stored.arrays["vectors"]
         if Path(name).name != Path(encoder.name).name:
             raise InputError(f"was encoded by {name!r}, not by {encoder.name!r}", file=folder)
-        return cls(
-            stored.collection(), encoder, vectors=stored.arrays["vectors"], **{**parameters, **settings}
-        )
+        return cls(stored.collection(), encoder, vectors=vectors, **{**parameters, **settings})
 
 
 def document_texts(

@@ -22,7 +22,6 @@ from .dense import document_texts
 from .encoders import Encoder
 from .errors import InputError, MissingExtra
 from .filters import EVERYTHING, applied_datatype, fell_back, passing
-from .store import corpus_hash
 from .tokenize import tok, tokenizer_hash
 
 LITE_NOTES = (
@@ -346,7 +345,7 @@ class MilvusRetriever:
         return json.dumps(
             {
                 "abduce": 1,
-                "corpus": corpus_hash(self.collection.columns()),
+                "corpus": self.collection.content_hash,
                 "encoder": self.encoder.name.rsplit("/", 1)[-1] if self.encoder else None,
                 "tokenizer": tokenizer_hash(tok),
                 "bm25": [self._k1, self._b],

@@ -136,23 +136,29 @@ class Postings:
             np.bincount(label_pairs % n, minlength=n).astype(np.int32),
         )
 
-    def sound(self) -> bool:
-        """Whether the arrays fit together, so that compiled code may trust them."""
+    def sound(self, items: int) -> bool:
+        """Whether the arrays fit together, so that compiled code may trust them.
+
+        Args:
+            items: how many the collection has, which ``rows`` are positions in.
+        """
         n = len(self.label_lengths)
         lists = (self.indptr, self.indices), (self.label_indptr, self.label_indices)
-        return (
-            len(self.rows) == n
-            and len(self.weights) == len(self.indices)
-            and bool((self.weights > 0).all())
-            and all(
-                len(starts) > 0
-                and starts[0] == 0
-                and starts[-1] == len(documents)
-                and bool((np.diff(starts) >= 0).all())
-                and (len(documents) == 0 or (documents.min() >= 0 and documents.max() < n))
-                for starts, documents in lists
-            )
-        )
+        if len(self.rows) != n or len(self.weights) != len(self.indices):
+            return False
+        if not all(_fit(starts, documents, n) for starts, documents in lists):
+            return False
+        ascending = n == 0 or (self.rows[0] >= 0 and self.rows[-1] < items and (np.diff(self.rows) > 0).all())
+        usable = (self.weights > 0).all() and np.isfinite(self.weights).all()
+        counted = np.array_equal(self.label_lengths, np.bincount(self.label_indices, minlength=n))
+        return bool(ascending and usable and counted)
+
+
+def _fit(starts: Longs, documents: Ints, n: int) -> bool:
+    """Whether lists cover ``documents`` one after the other, all of them below ``n``."""
+    if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(documents) or (np.diff(starts) < 0).any():
+        return False
+    return len(documents) == 0 or bool(documents.min() >= 0 and documents.max() < n)
 
 
 def _weights(

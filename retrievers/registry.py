@@ -80,7 +80,7 @@ def named(name: str) -> dict[str, Any]:
     if name in PRESETS:
         return {"kind": "dense", "preset": name}
     if ":" not in name and name not in BUILDERS and Path(name).is_dir():
-        return {"kind": read_manifest(name)["kind"], "index": name}
+        return {"kind": read_manifest(name)["kind"], "index": str(Path(name).resolve())}
     return {"kind": name}
 
 
@@ -202,6 +202,34 @@ BUILDERS: dict[str, Builder] = {
 """Every retriever of abduce by its name in experiment files."""
 
 
+def identity(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[str, Any]:
+    """Settings, each index folder with the seal of its manifest: what an index built anew changes.
+
+    Raises:
+        InputError: a folder that is no index, or one of another kind or collection.
+    """
+    from .store import read_manifest
+
+    found = dict(settings)
+    kind, index = settings.get("kind", "bm25"), settings.get("index")
+    if index and kind in ("bm25", "dense"):
+        manifest = read_manifest(index)
+        if manifest["kind"] != kind:
+            raise InputError(f"is an index of kind {manifest['kind']!r}, not {kind!r}", file=Path(index))
+        about = manifest["collection"]
+        if about["hash"] != collection.content_hash:
+            raise _of_another(about["name"], about["count"], collection, index)
+        found["seal"] = manifest["seal"]
+    for name, value in settings.items():
+        if name == "first" and isinstance(value, Mapping):
+            found[name] = identity(value, collection)
+        elif name == "parts" and isinstance(value, list):
+            found[name] = [
+                identity(part, collection) if isinstance(part, Mapping) else part for part in value
+            ]
+    return found
+
+
 def check(kind: str, settings: Mapping[str, Any]) -> None:
     """Refuse what :func:`build` would refuse, without building: names, settings, missing extras.
 
@@ -313,7 +341,13 @@ def _same(opened: Collection[Any], given: Collection[Any] | None, folder: str | 
     """Refuse an index of another collection than the one that was given beside it."""
     if given is None or given is opened:
         return
-    from .store import corpus_hash
+    if len(opened) != len(given) or opened.content_hash != given.content_hash:
+        raise _of_another(opened.name, len(opened), given, folder)
 
-    if len(opened) != len(given) or corpus_hash(opened.columns()) != corpus_hash(given.columns()):
-        raise InputError(f"was built from another {given.kind} than {given.name!r}", file=folder)
+
+def _of_another(name: str, count: int, given: Collection[Any], folder: str | Path) -> InputError:
+    return InputError(
+        f"was built from another {given.kind}: {name!r} of {count:,} {given.noun}s, where {given.name!r} of "
+        f"{len(given):,} is searched",
+        file=folder,
+    )

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .collection import Collection, RecordColumns
+from .collection import COLUMNS, Collection, RecordColumns, columns_hash
 from .columns import TextColumn
 from .corpus import Corpus
 from .errors import InputError
@@ -34,7 +34,7 @@ FORMAT = "abduce-index"
 VERSIONS: Mapping[str, int] = {"bm25": 2, "dense": 1}
 """The format version of each kind of index."""
 MANIFEST = "manifest.json"
-_COLUMNS = ("ids", "headings", "bodies", "datatypes", "metadata")
+_COLLECTION = ("kind", "name", "indexed", "count", "datatypes", "hash")
 _KINDS: dict[str, type[Collection[Any]]] = {"taxonomy": Taxonomy, "corpus": Corpus}
 
 
@@ -52,7 +52,7 @@ class Stored:
     def collection(self) -> Collection[Any]:
         """The stored taxonomy or corpus; its items are read when they are asked for."""
         about = self.manifest["collection"]
-        columns = RecordColumns(*(self.texts(name) for name in _COLUMNS))
+        columns = RecordColumns(*(self.texts(name) for name in COLUMNS))
         made: Collection[Any] = _KINDS[about["kind"]].from_columns(
             columns, about["name"], about["indexed"], about["datatypes"]
         )
@@ -90,7 +90,7 @@ class Writer:
     def collection(self, collection: Collection[Any]) -> None:
         """Store the items and say which they are; their corpus hash covers every field."""
         columns = collection.columns()
-        for name in _COLUMNS:
+        for name in COLUMNS:
             self.texts(name, getattr(columns, name))
         self.manifest["collection"] = {
             "kind": collection.kind,
@@ -98,7 +98,7 @@ class Writer:
             "indexed": list(collection.indexed),
             "count": len(collection),
             "datatypes": dict(collection.datatypes),
-            "hash": corpus_hash(columns),
+            "hash": columns_hash(columns),
         }
 
     def _enter(self, path: Path) -> None:
@@ -173,10 +173,32 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if not isinstance(version, int) or version != known:
         newer = isinstance(version, int) and version > known
         advice = "update abduce" if newer else "build the index again"
-        raise InputError(f"has format version {version}, this abduce reads {known}; {advice}", file=path)
+        raise InputError(f"has format version {version!r}, this abduce reads {known}; {advice}", file=path)
     if manifest.get("seal") != _seal(manifest):
         raise InputError("the manifest was changed after it was written; build the index again", file=path)
+    with trusting(folder):
+        for name, about in manifest["files"].items():
+            if Path(name).name != name:
+                raise KeyError(name)
+            _ = about["bytes"] + 0, about["sha256"] + ""
+        _ = [manifest["collection"][key] for key in _COLLECTION], dict(manifest["parameters"])
     return manifest
+
+
+@contextmanager
+def trusting(folder: str | Path) -> Iterator[None]:
+    """A manifest that lacks something, or has something else in its place, is one clear line.
+
+    Raises:
+        InputError: where a look-up inside fails.
+    """
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError) as e:
+        raise InputError(
+            f"the manifest is not one of its kind ({type(e).__name__}: {e}); build the index again",
+            file=Path(folder) / MANIFEST,
+        ) from e
 
 
 def open_index(folder: str | Path, kind: str | None = None) -> Stored:
@@ -219,16 +241,6 @@ def verify(folder: str | Path) -> list[InputError]:
     return problems + [
         InputError("is not part of the index", file=folder / name) for name in sorted(strangers)
     ]
-
-
-def corpus_hash(columns: RecordColumns) -> str:
-    """A hash of every field of every item."""
-    total = hashlib.sha256()
-    for name in _COLUMNS:
-        column: TextColumn = getattr(columns, name)
-        total.update(np.ascontiguousarray(column.offsets).tobytes())
-        total.update(np.ascontiguousarray(column.data).data)
-    return total.hexdigest()
 
 
 def file_hash(path: Path) -> str:

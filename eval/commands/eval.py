@@ -24,7 +24,8 @@ def evaluate(
     concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight where a model is called.")] = 32,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over bad facts and count them.")] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Do facts again that failed in an earlier session.")
+        bool,
+        typer.Option("--retry-failed", help="Do again what failed before, judgements too."),
     ] = False,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from abduce.eval.cli import app
 from abduce.eval.indexing import parse_settings
+from abduce.eval.qa_session import passage_retriever
+from abduce.retrievers.bm25 import BM25Retriever
+from abduce.retrievers.corpus import Corpus
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.registry import open_retriever
 from typer.testing import CliRunner
@@ -77,12 +80,56 @@ def test_an_experiment_runs_on_an_index_folder(tmp_path: Path, monkeypatch: pyte
         assert f"{other}.index: was built from another" in str(wrong.exception)
 
 
+def evaluated(*arguments: str | Path) -> Any:
+    return CliRunner().invoke(app, ["eval", *map(str, arguments)])
+
+
+@pytest.mark.parametrize(
+    ("source", "experiment", "row"),
+    [("finance", "finance-no-model", "locus"), ("medical", "hcqr-no-model", "question")],
+)
+def test_an_index_that_was_built_anew_is_not_resumed(
+    source: str, experiment: str, row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ABDUCE_DATA", raising=False)
+    index, out = tmp_path / "i", tmp_path / "run"
+    assert run("build", source, index).exit_code == 0
+    told = ("--row", row, "--retriever", index, "--intervals")
+    assert evaluated(experiment, *told, "--limit", "20", "--out", out).exit_code == 0
+    assert run("build", source, index, "--set", "k1=0.1", "--set", "b=0.0", "--overwrite").exit_code == 0
+    mixed = evaluated(experiment, *told, "--limit", "40", "--out", out)
+    fresh = evaluated(experiment, *told, "--limit", "40")
+    assert mixed.exit_code == 0, mixed.output
+    assert mixed.stdout.partition("Results, traces")[0].split() == fresh.stdout.split()
+
+
+def test_a_refused_index_leaves_no_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ABDUCE_DATA", raising=False)
+    run("build", write(tmp_path / "t.jsonl", ROWS), tmp_path / "t.index")
+    told = ("--retriever", tmp_path / "t.index", "--out", tmp_path / "run", "--limit", "2")
+    found = evaluated("finance-no-model", "--row", "locus", *told)
+    assert "another taxonomy: 't' of 2 concepts, where 'us-gaap-2024' of 17,388" in str(found.exception)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("set_", "w_cov"), [((), 0.0), (("--set", "w_cov=0.5"), 0.5)])
+def test_a_stored_index_of_passages_keeps_its_weight_of_coverage(
+    set_: tuple[str, ...], w_cov: float, tmp_path: Path
+) -> None:
+    source = write(tmp_path / "p.jsonl", PASSAGES)
+    assert run("build", source, tmp_path / "i", "--passages", *set_).exit_code == 0
+    retriever = passage_retriever(Corpus.load(source), {"kind": "bm25", "index": str(tmp_path / "i")})
+    assert isinstance(retriever, BM25Retriever)
+    assert retriever.w_cov == w_cov
+
+
 @pytest.mark.parametrize(
     ("experiment", "retriever", "message"),
     [
         ("finance-no-model", "nope", "no retriever 'nope'"),
         ("hcqr-no-model", "nope", "no retriever 'nope'"),
         ("finance-no-model", ".", "not an index folder"),
+        ("hcqr-no-model", "hybrid", "retriever.parts"),
         ("retrieval-scifact", "bm25", "--retriever"),
     ],
 )

@@ -61,6 +61,10 @@ def brute_force(
 def agree(ranking: Any, expected: list[tuple[float, ...]], k: int) -> None:
     """The same scores, and the same ids wherever scores are further apart than rounding."""
     expected = expected[:k]
+    c = ranking.components
+    columns = (ranking.scores, c["cov_label"], c["cov_query"], c["bm25"])
+    keys = [tuple(-float(x) for x in row) for row in zip(*columns, strict=True)]
+    assert [*zip(keys, ranking.ids, strict=True)] == sorted(zip(keys, ranking.ids, strict=True))
     np.testing.assert_allclose(ranking.scores, [-e[0] for e in expected], rtol=0, atol=1e-9)
     for place, (id_, e) in enumerate(zip(ranking.ids, expected, strict=True)):
         near = [x[-1] for x in expected if abs(x[0] - e[0]) < 1e-9]
@@ -350,7 +354,15 @@ def test_bad_calls_are_refused(made: Taxonomy) -> None:
         retriever.search(["a"], 1, [])
     with pytest.raises(ValueError, match="list of texts"):
         retriever.search("a", 1)
-    for settings_ in ({"k1": -1.0}, {"b": 1.5}, {"w_cov": -0.1}, {"w_cov": math.nan}, {"threads": 0}):
+    infinite = ({"w_cov": math.inf}, {"k1": math.inf})
+    for settings_ in (
+        {"k1": -1.0},
+        {"b": 1.5},
+        {"w_cov": -0.1},
+        {"w_cov": math.nan},
+        {"threads": 0},
+        *infinite,
+    ):
         with pytest.raises(ValueError):
             BM25Retriever(made, **settings_)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="lucene-porter"):

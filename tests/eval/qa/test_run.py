@@ -200,6 +200,12 @@ def test_a_judge_whose_server_goes_away_costs_no_answer(folder, model, tmp_path)
     table = next(t for t in question_tables(first) if t.title == "Context utility")
     assert next(r for r in table.rows if r[0].endswith("HCQR"))[-1] == 4
 
+    model.then = lambda body: Status(401)  # now nobody answers: what there is stays
+    worse, printed = run(text(judges=judge), folder, lm=lm(model), out=out, retry_failed=True)
+    assert {r.name: r.mean("Acc")[0] for r in worse.rows}["HCQR"] == 0.5
+    assert not any(row.failed.any() for row in worse.rows)
+    assert "12 judgements failed" in printed
+
     model.then = answer
     again, printed = run(text(judges=judge), folder, lm=lm(model), out=out, retry_failed=True)
     assert "judgements failed" not in printed
