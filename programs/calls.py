@@ -72,9 +72,9 @@ class NoModel(InputError):
 
     def __init__(self, who: str) -> None:
         super().__init__(
-            f"{who} needs a language model and none is set: give the experiment an [lm] table (kind "
-            "vllm, openai or llama-cpp; 'abduce lm check' tries one out), call dspy.configure(lm=...), or "
-            "use a program that needs no model"
+            f"{who} needs a language model and none is set: give the command --lm FILE or the "
+            "experiment an [lm] table (kind vllm, openai or llama-cpp; try 'abduce lm check'), call "
+            "dspy.configure(lm=...), or use a program that needs no model"
         )
 
 
