@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import itertools
+import re
 import threading
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -205,9 +208,21 @@ NOTHING = b"-"
 """The content of a query's empty source context, which is no precedent's."""
 
 
-def content_key(text: str) -> bytes:
-    """What tells the texts of source contexts apart; empty for an empty one, which tells nothing."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() if text else b""
+_MARKUP = re.compile(r"<[^>]*>")
+_NO_LETTER = re.compile(r"[\W_]+")
+
+
+def content_key(text: str, table: bool = False) -> bytes:
+    """What tells the texts of source contexts apart: a hash of their letters and digits, in their order.
+
+    Another copy of a text (line ends, white space, Unicode form, kinds of quotation marks; of a ``table`` its
+    markup too) has the same key. Empty for a text that has none of them, which tells nothing.
+    """
+    shown = html.unescape(_MARKUP.sub(" ", text)) if table else text
+    letters = _NO_LETTER.sub("", unicodedata.normalize("NFC", shown))
+    return (
+        hashlib.blake2b(letters.encode("utf-8", "surrogatepass"), digest_size=8).digest() if letters else b""
+    )
 
 
 class _Pages:
@@ -222,12 +237,13 @@ class _Pages:
         """The codes of a fact's context id, of its page and of its content."""
         known = self._seen.get(id(fact.context))  # facts share their context
         if known is None:
-            id_, content = fact.context.context_id, content_key(fact.context.text)
+            table = fact.modality == "table"
+            id_, content = fact.context.context_id, content_key(fact.context.text, table)
             page = codes["page"]((id_, content))
             known = (codes["context"](id_), page, codes["content"](content))
             self._seen[id(fact.context)] = known
             if page == len(self.tokens["context"]):
-                self.tokens["context"].append(context_tokens(fact.context.text, fact.modality == "table"))
+                self.tokens["context"].append(context_tokens(fact.context.text, table))
                 self.tokens["preceding"].append(context_tokens(fact.context.preceding_text, False))
         return known
 
@@ -328,7 +344,7 @@ class Memo(threading.local):
             lambda: Near(
                 context_tokens(context.text, fact.modality == "table"),
                 context_tokens(context.preceding_text, False),
-                content_key(context.text),
+                content_key(context.text, fact.modality == "table"),
             ),
             8,
         )

@@ -33,8 +33,9 @@ class Mention:
 
 
 def read_note(path: str | Path) -> SourceContext:
-    """The note as a source context. Its id is made from its text, so the same note under another file name is
-    the same context, and never a precedent of itself.
+    """The note as a source context. Its id is made from its letters and digits, so the same note under
+    another file name, with other line ends or in another Unicode form is the same context, and never a
+    precedent of itself.
 
     Raises:
         InputError: not there, not UTF-8, empty, or larger than :data:`MAX_NOTE`.

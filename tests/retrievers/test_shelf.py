@@ -74,10 +74,27 @@ class TestFilings:
         assert known.rank(same.model_copy(update={"filing_id": None})).ids == ["B"]
         assert known.rank(same).ids[0] == "A"  # both say, and differ: last year's text again
 
+    @pytest.mark.parametrize(
+        "copy",
+        [
+            "<table>\r\n<tr>\r\n  <td>Caf\u00e9 bar</td>\r\n  <td>7</td>\r\n</tr>\r\n</table>\r\n",
+            "<table><tr><td>Cafe\u0301 bar</td><td>7</td></tr></table>",
+            '<table class="x"><tr><td style="width: 9pt">Caf&#233;&nbsp;bar</td><td >7</td></tr></table>',
+        ],
+        ids=["white space", "NFD", "markup"],
+    )
+    def test_another_copy_of_a_table_is_the_same_filing(self, copy):
+        text = "<table><tr><td>Caf\u00e9 bar</td><td>7</td></tr></table>"
+        one = Tagged(fact("p", filing=None, text=copy), "A")
+        other = Tagged(fact("o", filing=None, text=text.replace("7", "8")), "B")
+        assert Precedents([one, other]).rank(fact("q", filing="Q", company="NEW", text=text)).ids == ["B"]
+
     def test_empty_texts_tell_nothing(self):
         index = Precedents([Tagged(fact("p", filing=None, text=""), "A")])
         assert index.rank(fact("q", filing="Q", company="NEW", text="")).ids == ["A"]
         assert index.rank(fact("q", filing=None, company="NEW", text="")).ids == ["A"]
+        blank = Precedents([Tagged(fact("p", filing=None, text="<table> </table>"), "A")])
+        assert blank.rank(fact("q", filing="Q", company="NEW", text="<table></table>")).ids == ["A"]
 
 
 def test_windows_of_one_passage_are_each_compared_by_their_own_words():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,8 @@ from rich.console import Console
 
 UNTOLD = "and no word of the mention tells them apart"
 TEXT = "A man with classical cholera and fever. He was a carrier of cholera. Fever again, fevers never.\n"
+
+CASE = "Seen was\na man of caf\u00e9s.\nHis tabes gravis was old."
 
 
 def concept(code: str, label: str, definition: str = "", **metadata: object) -> Concept:
@@ -207,6 +210,33 @@ def test_a_precedents_code_has_it_as_evidence_and_no_alternatives_that_nothing_s
     assert first.evidence == "coded so before: Seen was tabes gravis then. (old-1)"
     assert {h.id for h in first.hits} <= {"R50.9", "Z22.1"}  # the locus query tells no code apart
     assert (second.code, [h.id for h in second.hits]) == ("", ["A00.0", "A00.9"])
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        CASE,
+        CASE + "\n",
+        "\ufeff" + CASE.replace("\n", "\r\n"),
+        unicodedata.normalize("NFD", CASE),
+        CASE.replace("\n", "  \n\n").replace(" was", "\u00a0was"),
+    ],
+    ids=["itself", "newline", "CRLF", "NFD", "white space"],
+)
+def test_no_copy_of_a_note_is_a_precedent_of_it(tmp_path: Path, copy: str) -> None:
+    start = CASE.index("tabes gravis")
+    fact = Fact(
+        fact_id="own", value="tabes gravis", context=SourceContext(context_id="case-1", text=CASE),
+        modality="text", mention_start=start, mention_end=start + 12,
+    )  # fmt: skip
+    voted = coder("precedents + locus", tagged=[Tagged(fact, "Z22.1")])
+    note, file = write(tmp_path, "mention\ntabes gravis\n")
+    note.write_bytes(copy.encode())
+    (coded,) = code_mentions(read_mentions(file, read_note(note), voted.constants), voted)
+    assert coded.code == ""
+    note.write_text(CASE.replace("Seen", "Found"))  # another note: it may vote
+    (coded,) = code_mentions(read_mentions(file, read_note(note), voted.constants), voted)
+    assert coded.code == "Z22.1"
 
 
 def test_a_category_is_coded_among_its_billable_children(tmp_path: Path, program: Coder) -> None:
