@@ -62,9 +62,10 @@ def read_note(path: str | Path) -> SourceContext:
 def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str, str]) -> list[Mention]:
     """The mentions of a CSV, TSV or JSONL file.
 
-    A row has ``mention`` (words that stand in the note; the first place counts), or ``start`` and
-    ``end`` (character offsets, end exclusive), or both, which must then agree. ``id`` and ``code`` (a
-    code of the user's own to check, or a category to choose in) may stand beside them.
+    A row has ``mention`` (words that stand in the note, a line break or several spaces between them or not;
+    the first place counts), or ``start`` and ``end`` (character offsets, end exclusive), or both, which must
+    then agree. ``id`` and ``code`` (a code of the user's own to check, or a category to choose in) may stand
+    beside them.
 
     Args:
         path: the mentions file.
@@ -117,7 +118,7 @@ def _place(row: Row, text: str, path: Path, line: int) -> tuple[int, int, int]:
         places = _occurrences(text, words)
         if not places:
             raise InputError(f"{words!r} does not stand in the note", file=path, line=line, field="mention")
-        return places[0], places[0] + len(words), len(places)
+        return *places[0], len(places)
     for field, value in zip(("start", "end"), spans, strict=True):
         if value in (None, ""):
             raise InputError("is missing", file=path, line=line, field=field)
@@ -131,15 +132,17 @@ def _place(row: Row, text: str, path: Path, line: int) -> tuple[int, int, int]:
     inside = text[start:end]
     if not inside.strip():
         raise InputError("the span holds white space only", file=path, line=line, field="start")
-    if words and inside != words:
+    if words and inside.split() != words.split():
         raise InputError(f"the span holds {inside!r}, not {words!r}", file=path, line=line, field="mention")
     return start, end, max(len(_occurrences(text, inside)), 1)
 
 
-def _occurrences(text: str, words: str) -> list[int]:
-    """Where words stand in a text as whole words, exactly written; else in any case."""
+def _occurrences(text: str, words: str) -> list[tuple[int, int]]:
+    """Start and end of the places where words stand in a text as whole words, exactly written; else in any
+    case. White space between them may be any run of it: a note breaks its lines where it likes."""
+    pattern = r"\s+".join(map(re.escape, words.split()))
     for flags in (0, re.IGNORECASE):
-        found = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(words)}(?!\w)", text, flags)]
+        found = [m.span() for m in re.finditer(rf"(?<!\w){pattern}(?!\w)", text, flags)]
         if found:
             return found
     return []

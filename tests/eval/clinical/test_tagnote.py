@@ -125,6 +125,26 @@ def test_a_span_means_the_same_as_its_words(tmp_path: Path, program: Coder) -> N
     assert by_span == by_words
 
 
+@pytest.mark.parametrize("between", ["\n", "\r\n", "  ", "\u00a0", " \n\t"])
+def test_a_mention_may_go_over_a_line_break(tmp_path: Path, program: Coder, between: str) -> None:
+    text = f"He was a carrier{between}of{between}cholera; a carrier of cholera; a carrier ofcholera."
+    file = tmp_path / "m.csv"
+    file.write_text("mention\ncarrier of cholera\nCarrier  of cholera\n")
+    note = tmp_path / "note.txt"
+    note.write_bytes(text.encode())
+    context = read_note(note)
+    mentions = read_mentions(file, context, program.constants)
+    for mention in mentions:
+        start, end = mention.fact.mention_start, mention.fact.mention_end
+        assert context.text[start:end] == mention.fact.value == f"carrier{between}of{between}cholera"
+        assert mention.occurrences == 2
+    assert [c.code for c in code_mentions(mentions, program)] == ["Z22.1", "Z22.1"]
+    end = text.index(";")
+    file.write_text(f"mention,start,end\ncarrier of cholera,9,{end}\n")  # words and span agree
+    (mention,) = read_mentions(file, context, program.constants)
+    assert (mention.fact.mention_start, mention.fact.mention_end, mention.occurrences) == (9, end, 2)
+
+
 def test_an_exclusion_note_that_names_another_code_of_the_note_is_a_warning(
     tmp_path: Path, program: Coder
 ) -> None:
