@@ -26,7 +26,7 @@ from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
 from .atomic import write_text
 from .data import DataFolder, read_contexts, read_facts
-from .domains import DOMAINS, Domain
+from .domains import CLINICAL, DOMAINS, FINANCE, Domain
 from .explain import explain_fact
 from .filing import NAMELESS, DocumentOptions, is_document
 from .inflight import in_order, report_failures
@@ -52,6 +52,9 @@ COLUMNS = (
     *PROVENANCE,
 )
 """Columns of a tags CSV. ``margin`` is the score's distance to the next concept."""
+
+TAXONOMY = FINANCE.taxonomy
+"""What facts and documents are tagged with where no taxonomy is named."""
 
 BM25 = {"kind": "bm25"}
 """The retriever where no index folder is given."""
@@ -92,7 +95,7 @@ def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
 def tag_facts(
     path: Path | None,
     *,
-    taxonomy: str,
+    taxonomy: str | None,
     program: str | None,
     top: int,
     out: Path | None,
@@ -111,7 +114,8 @@ def tag_facts(
 ) -> None:
     """Tag every fact of a file; write a CSV, print a table, or explain one fact.
 
-    ``program`` and ``scope`` are a row and whose already-tagged facts it may use, see :func:`choose_row`.
+    ``taxonomy`` None is :data:`TAXONOMY` for facts and documents; a note's must be named. ``program`` and
+    ``scope`` are a row and whose already-tagged facts it may use, see :func:`choose_row`.
 
     Raises:
         InputError: whatever is wrong with the file, the taxonomy, the program or the output's place.
@@ -167,7 +171,7 @@ def choose_row(program: str | None, scope: Literal["others", "own"] | None, give
 
 def _tag(
     path: Path | None,
-    taxonomy: str,
+    taxonomy: str | None,
     row: Chosen,
     top: int,
     out: Path | None,
@@ -190,9 +194,12 @@ def _tag(
             if given:
                 raise InputError(f"{name} is for facts files, not for a note with --mentions")
         options.check_unused("a note with --mentions")
+        if taxonomy is None:
+            raise InputError(f"--mentions needs the release to code in: give --taxonomy {CLINICAL.taxonomy}")
         at_hand = partial(_coder, taxonomy, folder, row, schema, options)
         tag_note(path, mentions, at_hand, top, out, console)
         return
+    taxonomy = taxonomy or TAXONOMY
     found, domain = find_taxonomy(taxonomy, folder)
     source = options.source(folder, domain)
     others = "others" in row.spec.scopes and domain.companies
@@ -293,10 +300,17 @@ def _coder(name: str, folder: DataFolder, row: Chosen, schema: str | None, optio
     source = options.source(folder, domain)
     method, parts = _method(row, found, domain, schema, source, name)
     within = partial(build_within, row.spec, parts)
-    hint = ""
-    if domain.load is not None and Path(name).is_dir():
-        hint = f"; if it is new in its year, index the whole release ({domain.taxonomy}), not {domain.name}"
-    return Coder(found, method, within, domain.fact_constants, hint)
+    if domain.load is None or not Path(name).is_dir():  # it is whole
+        return Coder(found, method, within, domain.fact_constants)
+    return Coder(found, method, within, domain.fact_constants, partial(_release, folder, domain))
+
+
+def _release(folder: DataFolder, domain: Domain) -> Taxonomy | None:
+    """Every code of a domain's release, or None where the data folder has no inventory."""
+    try:
+        return folder.taxonomy(domain, whole=True)
+    except InputError:
+        return None
 
 
 def _run(

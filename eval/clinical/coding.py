@@ -24,14 +24,15 @@ class Coder:
         program: ranks them for a fact.
         within: the program that ranks some of them alone, given their ids.
         constants: fields that every fact of the domain has.
-        hint: what to say besides where a code of the user's is not in the taxonomy.
+        release: gives all codes where ``taxonomy`` may hold a part of them, else None; called where a code of
+            the user's is not in the taxonomy.
     """
 
     taxonomy: Taxonomy
     program: Any
     within: Callable[[Sequence[str]], Any]
     constants: Mapping[str, str] = field(default_factory=dict)
-    hint: str = ""
+    release: Callable[[], Taxonomy | None] = lambda: None
 
 
 @dataclass
@@ -108,14 +109,25 @@ def _meeting(coded: Sequence[Coded], codes: Callable[[Coded], Sequence[str]]) ->
 def _wanted(mention: Mention, code: str, coder: Coder) -> tuple[str, list[str]]:
     """The user's code as the inventory writes it, and its billable codes where it is a category."""
     taxonomy = coder.taxonomy
+    found = _find(code, taxonomy)
+    if found is None:
+        message = f"{code} is neither one of the {len(taxonomy):,} codes of {taxonomy.name} nor a category"
+        release = coder.release()
+        if release is not None and _find(code, release) is not None:
+            message += (
+                f"; the whole release ({len(release):,} codes) has it: index {release.name}, not clinical"
+            )
+        raise InputError(message, file=mention.file, line=mention.line, field="code")
+    return found
+
+
+def _find(code: str, taxonomy: Taxonomy) -> tuple[str, list[str]] | None:
+    """A code as the taxonomy writes it, and its billable codes where it is a category; None: neither."""
     asked = code if code in taxonomy or "." in code or len(code) <= 3 else f"{code[:3]}.{code[3:]}"
     if asked in taxonomy:
         return asked, []
     children = billable_children(asked, taxonomy)
-    if not children:
-        message = f"{code} is neither one of the {len(taxonomy):,} codes of {taxonomy.name} nor a category"
-        raise InputError(message + coder.hint, file=mention.file, line=mention.line, field="code")
-    return asked.rstrip("-."), children
+    return (asked.rstrip("-."), children) if children else None
 
 
 def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) -> Coded:

@@ -25,11 +25,12 @@ def tag(
         ),
     ] = None,
     taxonomy: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="A taxonomy's name (us-gaap-2024), a JSONL or CSV file (id, label), or an index folder."
+            help="A taxonomy's name, a JSONL or CSV file (id, label), or an index folder; where not given, "
+            "us-gaap-2024. A note with --mentions needs its release named: icd10cm-2018."
         ),
-    ] = "us-gaap-2024",
+    ] = None,
     program: Annotated[
         str | None,
         typer.Option(

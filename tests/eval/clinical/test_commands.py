@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -75,10 +76,22 @@ def test_codes_new_in_the_year_are_coded_and_an_index_of_the_evaluation_says_wha
 
     index = tmp_path / "evaluation.index"
     assert cli("index", "build", "clinical", index, "--data", built.parent).code == 0
-    ran = cli("tag", note, "--taxonomy", index, "--mentions", mentions, "--out", tmp_path / "no.csv")
+    tag = ("tag", note, "--mentions", mentions, "--data", built.parent, "--out", tmp_path / "no.csv")
+    ran = cli(*tag, "--taxonomy", index)
     assert (ran.code, len(ran.errors)) == (2, 1)
-    assert "m.csv:2: field 'code': A00.0 is neither one of the 6 codes of icd10cm-2018" in ran.err
-    assert "if it is new in its year, index the whole release (icd10cm-2018), not clinical" in ran.err
+    assert (
+        "m.csv:2: field 'code': A00.0 is neither one of the 6 codes of icd10cm-2018 nor a category" in ran.err
+    )
+    assert "the whole release (7 codes) has it: index icd10cm-2018, not clinical" in ran.err
+
+    mentions.write_text("mention,code\nClassical cholera,A00.5\n")  # no index has it
+    whole = tmp_path / "whole.index"
+    assert cli("index", "build", "icd10cm-2018", whole, "--data", built.parent).code == 0
+    for folder in (index, whole):
+        ran = cli(*tag, "--taxonomy", folder)
+        assert (ran.code, len(ran.errors)) == (2, 1)
+        assert "A00.5 is neither one of" in ran.err
+        assert "release" not in ran.err
     assert not (tmp_path / "no.csv").exists()
 
 
@@ -94,6 +107,10 @@ def test_codes_new_in_the_year_are_coded_and_an_index_of_the_evaluation_says_wha
             "'x' does not stand in the note",
         ),
         (("tag", "--taxonomy", "icd10cm-2018", "--mentions", "MENTIONS"), "needs the note they stand in"),
+        (
+            ("tag", "NOTE", "--mentions", "GOOD"),
+            "--mentions needs the release to code in: give --taxonomy icd10cm-2018",
+        ),
         (
             ("tag", "NOTE", "--taxonomy", "icd10cm-2019", "--mentions", "GOOD"),
             "no taxonomy 'icd10cm-2019'",
@@ -126,3 +143,31 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert len(ran.errors) == 1
     assert message in ran.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["icd10cm_tabular_2018.xml", "icd10cm_index_2018.xml", "icd10cm_neoplasm_2018.xml"]
+)
+@pytest.mark.parametrize("damage", ["cut off", "a stray character", "a damaged archive"])
+def test_corrupted_xml_is_one_line_and_nothing_is_written(
+    cli, release: Path, tmp_path: Path, name: str, damage: str
+) -> None:
+    file = release / name
+    sound = file.read_bytes()
+    half = len(sound) // 2
+    if damage == "cut off":
+        file.write_bytes(sound[:half])
+    elif damage == "a stray character":
+        file.write_bytes(sound[:half] + b"<\x01&" + sound[half:])
+    else:
+        file.unlink()
+        archive = release / "xml.zip"
+        with zipfile.ZipFile(archive, "w") as stored:
+            stored.writestr(name, sound)
+        archive.write_bytes(archive.read_bytes().replace(sound[half : half + 9], b"\x00" * 9))
+    out = tmp_path / "data" / "clinical"
+    ran = cli("data", "build", "icd10cm", "--from", release, "--year", 2018, "--out", out)
+    assert (ran.code, len(ran.errors)) == (2, 1)
+    assert name in ran.err
+    assert "is corrupted" in ran.err if damage == "a damaged archive" else "is not XML" in ran.err
+    assert not out.exists()
