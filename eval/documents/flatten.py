@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Any
 
 from .grid import Mark
@@ -62,6 +63,8 @@ class Flat:
 
     def __init__(self) -> None:
         self._text: list[str] = []
+        self._starts: list[int] = []
+        self._marked: set[Mark] = set()
         self._plain: list[str] = []
         self._length = 0
         self._gap = False
@@ -91,6 +94,7 @@ class Flat:
         text = " ".join(words)
         lead = " " if self._gap and self._length else ""
         self._text.append(lead + text)
+        self._starts.append(self._length)
         self._length += len(lead) + len(text)
         if not superscript:
             self._plain.append((" " if self._plain_gap and self._plain else "") + text)
@@ -102,30 +106,39 @@ class Flat:
     def mark(self, element: Any, start: int) -> None:
         """Record that the text from ``start`` on was tagged."""
         end = self._length
-        text = self.text[start:end]
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        text = "".join(self._text[first:])[start - self._starts[first] :] if end > start else ""
         start += len(text) - len(text.lstrip())
         made = Mark(attribute(element, "name"), start, end, attribute(element, "unitRef"))
-        if end > start and made not in self.marks:  # one number may be tagged alike for two periods
+        if end > start and made not in self._marked:  # one number may be tagged alike for two periods
             self.marks.append(made)
+            self._marked.add(made)
 
     @property
     def length(self) -> int:
         return self._length
 
 
-def flatten(element: Any, into: Flat | None = None, skip_tables: bool = True) -> Flat:
-    """The visible text of an element's content. Tables inside it are left out where ``skip_tables``."""
+def flatten(
+    element: Any, into: Flat | None = None, skip_tables: bool = True, stop: Any | None = None
+) -> Flat:
+    """The visible text of an element's content, or of what stands before ``stop`` in it.
+
+    Tables inside it are left out where ``skip_tables``.
+    """
     flat = into or Flat()
-    _walk(element, flat, False, skip_tables)
+    _walk(element, flat, skip_tables, stop)
     return flat
 
 
-def _walk(root: Any, flat: Flat, superscript: bool, skip_tables: bool) -> None:
-    flat.add(root.text, superscript)
-    stack: list[tuple[Any, Any, bool, int | None]] = [(root, iter(root), superscript, None)]
+def _walk(root: Any, flat: Flat, skip_tables: bool, stop: Any | None) -> None:
+    flat.add(root.text)
+    stack: list[tuple[Any, Any, bool, int | None]] = [(root, iter(root), False, None)]
     while stack:
         parent, children, raised, start = stack[-1]
         child = next(children, None)
+        if child is not None and child is stop:
+            return
         if child is None:
             stack.pop()
             if start is not None:

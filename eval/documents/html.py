@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ class _Reader:
             if event == "start-ns":
                 self._namespace(element[1])
             elif event == "start":
-                self._start(element)
+                yield from self._start(element)
             else:
                 yield from self._end(element)
 
@@ -185,7 +186,7 @@ class _Reader:
         if match:
             self.page.taxonomy_year = match[1]
 
-    def _start(self, element: Any) -> None:
+    def _start(self, element: Any) -> Iterator[Block]:
         self.depth += 1
         self.held += 1
         if self.depth > MAX_DEPTH:
@@ -193,6 +194,8 @@ class _Reader:
         if self.held > MAX_BLOCK:
             raise InputError(f"has a part of more than {MAX_BLOCK:,} elements", file=self.path)
         name = name_of(element)
+        if (name == "table" or _is_block(name)) and not (self.tables or self.unseen or self.telling):
+            yield from self._before(element)
         if name == "table":
             self.tables += 1
             self.page.tables += 1
@@ -225,10 +228,27 @@ class _Reader:
             if not self.unseen:
                 yield from self._table(element)
             self._drop(element)
-        elif self.tables == 0 and name in BLOCKS and name not in _TABLE_PARTS and name != "br":
+        elif self.tables == 0 and _is_block(name):
             if not self.unseen:
                 yield from self._paragraph(flatten(element))
             self._drop(element)
+
+    def _before(self, element: Any) -> Iterator[Block]:
+        """Text that stands loose in the block around an element that begins, up to there; it is forgotten."""
+        path = [element]
+        while (parent := path[-1].getparent()) is not None:
+            path.append(parent)
+            if name_of(parent) in BLOCKS:
+                break
+        around = path[1:]
+        if not any((p.text or "").strip() or inner.getprevious() is not None for inner, p in pairwise(path)):
+            return
+        yield from self._paragraph(flatten(path[-1], stop=element))
+        for inner, outer in zip(path, around, strict=False):
+            outer.text = None
+            while (before := inner.getprevious()) is not None:
+                outer.remove(before)
+        self.held = self.depth
 
     def _tell(self, element: Any) -> None:
         self.telling -= 1
@@ -246,7 +266,7 @@ class _Reader:
                 text, marks = _joined([c for c in row if c.text], row)
                 yield from self._emit(text, marks)
         else:
-            yield TableBlock(grid, self.above)
+            yield TableBlock(grid, " ".join(filter(None, (self.above, _caption(element))))[-600:])
             self.above = ""
 
     def _paragraph(self, flat: Flat) -> Iterator[Block]:
@@ -275,6 +295,18 @@ class _Reader:
             parent.remove(before)
             before = following
         self.held = self.depth + len(parent)
+
+
+def _is_block(name: str) -> bool:
+    return name in BLOCKS and name not in _TABLE_PARTS and name != "br"
+
+
+def _caption(table: Any) -> str:
+    """What a table is called in itself."""
+    for child in table:
+        if name_of(child) == "caption" and not is_hidden(child):
+            return flatten(child).text.strip()
+    return ""
 
 
 def _said(element: Any, told: Mapping[Any, str]) -> str:
