@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_jsonl, read_rows, require
+from ..retrievers.profiles import ProfileFile
 from ..retrievers.taxonomy import Taxonomy, strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .domains import DOMAINS, Domain
@@ -65,8 +67,14 @@ class DataFolder:
         """The inventory of a domain: what its evaluation ranks, or the ``whole`` release."""
         path = self.file(domain.name, domain.inventory)
         if domain.load is not None:
-            return domain.load(path, domain.taxonomy, whole)
-        return Taxonomy.load(path, domain.taxonomy, domain.indexed, domain.definition_field)
+            taxonomy = domain.load(path, domain.taxonomy, whole)
+        else:
+            taxonomy = Taxonomy.load(path, domain.taxonomy, domain.indexed, domain.definition_field)
+        if domain.profiles is not None:
+            with suppress(InputError):  # profiles may be stored or not
+                profiles = self.file(domain.name, domain.profiles)
+                taxonomy.profiles = ProfileFile(profiles, file_fingerprint(path))
+        return taxonomy
 
     def facts(self, domain: Domain, split: str, bad: list[InputError] | None = None) -> list[Example]:
         """The evaluation facts of a split.
@@ -229,3 +237,8 @@ def file_fingerprint(path: Path) -> str:
     """A digest of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "blake2b").hexdigest()[:32]
+
+
+def bytes_fingerprint(data: bytes) -> str:
+    """The :func:`file_fingerprint` of a file that has these bytes."""
+    return hashlib.blake2b(data).hexdigest()[:32]

@@ -19,6 +19,7 @@ class Domain:
         taxonomy: name of its inventory (``us-gaap-2024``).
         inventory: the inventory's file in the folder.
         schema: name of the dimension schema.
+        profiles: the file of the inventory's category profiles in the folder, where it may have one.
         indexed: parts of a concept that make its document text.
         serializer: how facts become text.
         splits: split name to the file of its facts.
@@ -40,6 +41,7 @@ class Domain:
     indexed: tuple[str, ...]
     serializer: Serializer = field(default_factory=Serializer)
     splits: Mapping[str, str] = field(default_factory=dict)
+    profiles: str | None = None
     definition_field: str | None = None
     load: Callable[[Path, str, bool], Taxonomy] | None = None
     fact_fields: Mapping[str, str] = field(default_factory=dict)
@@ -79,6 +81,7 @@ CLINICAL = Domain(
     taxonomy="icd10cm-2018",
     inventory="icd10cm_fy2018_taxonomy.jsonl.gz",
     schema="icd10cm",
+    profiles="icd10cm_fy2018_profiles.jsonl.gz",
     indexed=("id", "label", "definition"),
     serializer=Serializer(before=0, after=0),
     splits={"dev": "facts_dev.jsonl.gz", "test": "facts_test.jsonl.gz", "train": "facts_train.jsonl.gz"},

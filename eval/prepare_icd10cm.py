@@ -13,13 +13,18 @@ from typing import Any
 
 from ..retrievers.errors import InputError, MissingExtra
 from ..retrievers.files import read_jsonl
+from ..retrievers.profiles import profile_rows
+from ..signatures.dimensions import load_schema
 from .clinical.addenda import apply_to_index, apply_to_tabular, read_changes
 from .clinical.compare import Agreement, compare
 from .clinical.derive import add_derived
 from .clinical.index import SOURCES, IndexPath, read_index
 from .clinical.inventory import DOCUMENTED, build_rows, build_tree, resolve
+from .clinical.inventory_file import concept_of
 from .clinical.release import Release, ReleaseFile, report_years
 from .clinical.tabular import NOTE_KINDS, read_added, read_codes, read_order, read_tabular
+from .data import bytes_fingerprint
+from .domains import CLINICAL
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,8 @@ def build(
 ) -> BuildReport:
     """Build the inventory of one release year.
 
-    Writes ``icd10cm_fy<year>_taxonomy``, ``_tabular_nodes`` and ``_index_paths`` (``.jsonl.gz``) and a
-    manifest to ``out``; either all of them or none.
+    Writes ``icd10cm_fy<year>_taxonomy``, ``_tabular_nodes``, ``_index_paths`` and ``_profiles``
+    (``.jsonl.gz``) and a manifest to ``out``; either all of them or none.
 
     Args:
         folder: the release files (see :class:`~abduce.eval.clinical.release.Release`).
@@ -133,6 +138,7 @@ def build(
     only_theirs: Sequence[str] = ()
     if compare_with is not None:
         agreement, only_ours, only_theirs = compare(rows, (r for _, r in read_jsonl(compare_with)))
+    names = _names(year)
     by_source = {name: sum(p.source == name for p in paths) for name in SOURCES.values()}
     report = BuildReport(
         year,
@@ -145,7 +151,7 @@ def build(
         agreement,
         only_ours,
         only_theirs,
-        [str(out / name) for name in _names(year)],
+        [str(out / name) for name in names],
     )
     manifest = json.dumps(
         {k: v for k, v in asdict(report).items() if k not in ("agreement", "files")}, indent=1
@@ -153,21 +159,36 @@ def build(
     write_all(
         out,
         {
-            _names(year)[0]: jsonl_gz(rows),
-            _names(year)[1]: jsonl_gz(_node_rows(tree)),
-            _names(year)[2]: jsonl_gz(_path_rows(paths, tree)),
-            _names(year)[3]: (manifest + "\n").encode(),
+            **with_profiles(rows, names[0], names[3]),
+            names[1]: jsonl_gz(_node_rows(tree)),
+            names[2]: jsonl_gz(_path_rows(paths, tree)),
+            names[4]: (manifest + "\n").encode(),
         },
     )
     return report
 
 
-def _names(year: int) -> tuple[str, str, str, str]:
+def with_profiles(
+    rows: Sequence[Mapping[str, Any]],
+    inventory: str = CLINICAL.inventory,
+    profiles: str = str(CLINICAL.profiles),
+) -> dict[str, bytes]:
+    """The inventory's file and that of its category profiles, by these names.
+
+    ``rows`` may be whole or compact; their derived fields are there.
+    """
+    data = jsonl_gz(rows)
+    held = profile_rows(load_schema(CLINICAL.schema), map(concept_of, rows), bytes_fingerprint(data))
+    return {inventory: data, profiles: jsonl_gz(held)}
+
+
+def _names(year: int) -> tuple[str, str, str, str, str]:
     stem = f"icd10cm_fy{year}"
     return (
         f"{stem}_taxonomy.jsonl.gz",
         f"{stem}_tabular_nodes.jsonl.gz",
         f"{stem}_index_paths.jsonl.gz",
+        f"{stem}_profiles.jsonl.gz",
         f"{stem}_manifest.json",
     )
 
@@ -242,4 +263,4 @@ def write_all(folder: Path, files: Mapping[str, bytes]) -> None:
         raise InputError(f"cannot be written ({e.strerror or e})", file=folder) from e
 
 
-__all__ = ["BuildReport", "MissingExtra", "build", "jsonl_gz", "write_all"]
+__all__ = ["BuildReport", "MissingExtra", "build", "jsonl_gz", "with_profiles", "write_all"]

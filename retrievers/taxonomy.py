@@ -11,6 +11,7 @@ from ..signatures.types import Concept
 from .collection import Collection, Record
 from .errors import InputError
 from .files import first_of, read_rows, require
+from .profiles import ProfileFile
 
 ID_FIELDS = ("id", "code", "name", "concept")
 DEFINITION_FIELDS = ("definition", "documentation", "description")
@@ -40,6 +41,8 @@ class Taxonomy(Collection[Concept]):
     kind = "taxonomy"
     noun = "concept"
     parts = ("id", "label", "definition")
+    profiles: ProfileFile | None = None
+    """The category profiles that are stored with the inventory, where there are any."""
 
     def __init__(
         self,

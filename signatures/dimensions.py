@@ -144,6 +144,11 @@ def _identity(concept: Concept) -> str:
     return " ".join((concept.id, concept.label, concept.definition, concept.datatype or ""))
 
 
+def text_tokens(concept: Concept) -> frozenset[str]:
+    """The tokens of a concept's label and definition."""
+    return tok_set(f"{concept.label} {concept.definition}")
+
+
 @dataclass(frozen=True)
 class Features:
     """What matching needs of one concept: its category profile and the tokens of its text.
@@ -216,14 +221,13 @@ class DimensionSchema(_Part):
 
     def features(self, concept: Concept) -> Features:
         """A concept's category profile and text tokens."""
-        by_text = any(d.match == "vocabulary" and d.field is None for d in self.dimensions)
-        tokens = tok_set(_identity(concept)) if by_text else frozenset()
-        profile = tuple(d.categories_of(concept, tokens) for d in self.dimensions if d.match == "vocabulary")
-        return Features(profile, tok_set(f"{concept.label} {concept.definition}"))
+        return Features(self.profile(concept), text_tokens(concept))
 
     def profile(self, concept: Concept) -> tuple[tuple[str, ...], ...]:
         """The category profile of a candidate: one category tuple a vocabulary-matched dimension."""
-        return self.features(concept).profile
+        by_text = any(d.match == "vocabulary" and d.field is None for d in self.dimensions)
+        tokens = tok_set(_identity(concept)) if by_text else frozenset()
+        return tuple(d.categories_of(concept, tokens) for d in self.dimensions if d.match == "vocabulary")
 
     def judge(self, hypothesis: Hypothesis, candidates: Sequence[Features]) -> list[dict[str, Judgement]]:
         """The symbolic check (paper: "program-driven score"): each candidate's judgements by dimension.
@@ -304,4 +308,5 @@ __all__ = [
     "half_overlap",
     "is_unresolved",
     "load_schema",
+    "text_tokens",
 ]

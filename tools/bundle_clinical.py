@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from abduce.eval.clinical.inventory_file import compact_row
-from abduce.eval.prepare_icd10cm import build, jsonl_gz, write_all
+from abduce.eval.prepare_icd10cm import build, jsonl_gz, with_profiles, write_all
 from abduce.retrievers.files import read_jsonl
 
 FACTS = 300
@@ -40,7 +40,7 @@ def main(release: str, data: str) -> None:
     write_all(
         TARGET,
         {
-            name: jsonl_gz(wanted),
+            **with_profiles(wanted),
             "facts_dev.jsonl.gz": jsonl_gz(facts),
             "contexts.jsonl.gz": jsonl_gz(contexts),
         },

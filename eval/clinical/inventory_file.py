@@ -67,11 +67,12 @@ def load_inventory(path: str | Path, name: str = "icd10cm-2018", whole: bool = F
         add_derived(rows)
     if not any(field in row for row in rows for field in NOTES[2:]):
         _add_chapter_notes(rows, path)
-    concepts = (_concept(row) for row in rows)
+    concepts = (concept_of(row) for row in rows)
     return Taxonomy(concepts, name, ("id", "label", "definition"))
 
 
-def _concept(row: Mapping[str, Any]) -> Concept:
+def concept_of(row: Mapping[str, Any]) -> Concept:
+    """A row of the inventory, with its derived fields, as a concept."""
     metadata = {field: row[field] for field in (*FIELDS, *KEPT) if row.get(field)}
     for field in NOTES:
         if field in metadata:  # a note stands with hundreds of codes: keep one text of it

@@ -148,6 +148,11 @@ def test_the_bundled_release_is_whole_for_coders() -> None:
     }
     assert len(whole["I10"].metadata["chapter_excludes2"]) == 10
 
+    schema = load_schema("icd10cm")
+    assert whole.profiles is not None
+    stored = whole.profiles.read(schema)
+    assert stored == {concept.id: schema.profile(concept) for concept in whole}
+
 
 def test_every_code_has_one_family_role_and_side(bundled: Taxonomy) -> None:
     schema = load_schema("icd10cm")
