@@ -11,11 +11,13 @@ from pathlib import Path
 from .source import open_bytes
 
 _TRUE = frozenset("true yes 1 x \u2611 \u2612".split())
+_SPACE = b" \t\r\n\v\f"
 _DATES = ("%Y-%m-%d", "%B %d %Y", "%b %d %Y", "%d %B %Y", "%d %b %Y", "%m/%d/%Y", "%m/%d/%y")
 
 
 def content_digest(path: Path) -> str:
-    """A hash of a file's bytes (gzip unpacked), 16 hexadecimal digits.
+    """A hash of a file's bytes (gzip unpacked) without white space, 16 hexadecimal digits: a copy with other
+    line ends or another last line is the same document.
 
     Raises:
         InputError: unreadable, or larger than documents may be.
@@ -23,7 +25,7 @@ def content_digest(path: Path) -> str:
     found = hashlib.blake2b(digest_size=8)
     with open_bytes(path) as stream:
         for chunk in iter(lambda: stream.read(1 << 20), b""):
-            found.update(chunk)
+            found.update(chunk.translate(None, _SPACE))
     return found.hexdigest()
 
 

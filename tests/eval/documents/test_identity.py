@@ -115,6 +115,23 @@ def test_without_a_declaration_the_bytes_tell(tmp_path):
     assert read(tmp_path, table.format(5), "a.md", company="Acme").filing_id == one.filing_id
 
 
+@pytest.mark.parametrize("name", ["a.md", "a.csv", "a.html"])
+def test_without_a_declaration_a_copy_with_other_white_space_is_the_same_document(tmp_path, name):
+    texts = {
+        "a.md": "| | 2024 |\n|--|--|\n| Cash | 5 |\n",
+        "a.csv": ",2024\nCash,5\n",
+        "a.html": "<table>\n<tr><td></td><td>2024</td></tr>\n<tr><td>Cash</td><td>5</td></tr></table>\n",
+    }
+    one = tmp_path / name
+    one.write_bytes(texts[name].encode())
+    known = read_document(one)
+    assert [f.value for f in known.facts] == ["5"]
+    for copy in (texts[name] + "\n", texts[name].replace("\n", "\r\n"), texts[name].rstrip("\n")):
+        other = tmp_path / f"copy-{name}"
+        other.write_bytes(copy.encode())
+        assert read_document(other).filing_id == known.filing_id
+
+
 @pytest.mark.parametrize(("form", "amended"), [("ixt:fixed-true", True), ("ixt:fixed-false", False)])
 def test_a_flag_is_read_by_its_format(tmp_path, form, amended):
     flag = dei("AmendmentFlag", "&#9746;" if not amended else "Yes indeed", f' format="{form}"')
