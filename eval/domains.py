@@ -32,6 +32,8 @@ class Domain:
         apart: group values whose examples get a table of their own beside the whole.
         precedents: splits whose facts are the domain's already-tagged ones.
         companies: whether its facts belong to companies, whose precedents scope ``others`` leaves out.
+        numeric: the datatypes whose values are printed as numbers: what a number of a document can be where
+            its datatype is not known.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Domain:
     apart: Mapping[str, str] = field(default_factory=dict)
     precedents: tuple[str, ...] = ()
     companies: bool = True
+    numeric: frozenset[str] = frozenset()
 
 
 FINANCE = Domain(
@@ -67,6 +70,14 @@ FINANCE = Domain(
         "fincl": "FinCL-eval-subset.csv",
     },
     precedents=("prior",),
+    numeric=frozenset(
+        f"{name}ItemType"
+        for name in (
+            "monetary percent shares perShare perUnit integer positiveInteger nonNegativeInteger pure "
+            "decimal float double fraction duration volume area mass weight length energy power flow memory "
+            "temperature pressure speed frequency ghgEmissions"
+        ).split()
+    ),
 )
 
 

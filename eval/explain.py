@@ -125,14 +125,7 @@ def _hypotheses(trace: Trace, parts: Parts) -> RenderableType:
 
 
 def _queries(trace: Trace, taxonomy: Taxonomy, gold: str) -> RenderableType:
-    passed = {(r.candidates, r.fell_back) for r in trace.rankings}
-    caption = "; ".join(
-        f"{n:,} of {len(taxonomy):,} concepts pass the datatype filter"
-        if not fell_back
-        else f"no datatype that the taxonomy declares: all {len(taxonomy):,} concepts were searched"
-        for n, fell_back in sorted(passed)
-        if n or fell_back
-    )
+    caption = "; ".join(_searched(trace, len(taxonomy)))
     table = _table("Queries", caption)
     table.add_column("of", no_wrap=True)
     table.add_column("query", overflow="fold", ratio=3)
@@ -144,6 +137,25 @@ def _queries(trace: Trace, taxonomy: Taxonomy, gold: str) -> RenderableType:
         best = _concept(ranking.ids[0], gold) if len(ranking) else Text("nothing", style="dim")
         table.add_row(of, Text(text), best)
     return table
+
+
+def _searched(trace: Trace, size: int) -> list[str]:
+    """What was searched: how many of ``size`` concepts, how many precedents. A companion that mixes both is
+    passed over."""
+    said = []
+    for query, ranking in zip(trace.queries, trace.rankings, strict=True):
+        n = ranking.candidates
+        if query.form == "precedents":
+            any_ = " of any datatype" if ranking.fell_back else ""
+            said.append(f"{n:,} groups of equal precedents{any_} were allowed to vote")
+        elif "precedents" in ranking.components:
+            continue
+        elif ranking.fell_back:
+            what = f"{n:,} of {size:,}" if 0 < n < size else f"all {size:,}"
+            said.append(f"no datatype that the taxonomy declares: {what} concepts were searched")
+        elif n:
+            said.append(f"{n:,} of {size:,} concepts pass the datatype filter")
+    return list(dict.fromkeys(said))
 
 
 def _pool(trace: Trace) -> RenderableType:

@@ -18,9 +18,11 @@ from rich.table import Table as RichTable
 
 from ..programs.consistency import shared_evidence
 from ..programs.presets import Parts
-from ..retrievers.base import Ranking
+from ..retrievers.base import Ranking, Where
 from ..retrievers.errors import InputError
+from ..retrievers.filters import passing
 from ..retrievers.loci import company_key
+from ..retrievers.narrowed import not_among
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .atomic import write_text
@@ -117,6 +119,7 @@ class DocumentOptions:
     def check_unused(self, what: str = "facts files") -> None:
         """Raise InputError for an option that only documents take; ``what`` is there instead."""
         given = {"--gold": self.gold, "--company": self.company, "--each-fact": self.each_fact}
+        given |= {"--calibration": self.calibration is not None}
         for name, value in given.items():
             if value:
                 raise InputError(f"{name} is for documents (HTML, Markdown, CSV, Excel), not for {what}")
@@ -128,6 +131,7 @@ class DocumentOptions:
         source: PrecedentSource | None,
         method: Callable[..., tuple[Callable[..., Any], Parts]],
         taxonomy: Taxonomy,
+        domain: Domain,
         explain: str | None,
         top: int,
         out: Path | None,
@@ -138,6 +142,7 @@ class DocumentOptions:
         Args:
             source: the precedents; those of another copy of the document are told and left out.
             method: makes the program and its parts, given ``precedents``.
+            domain: says which datatypes numbers have.
 
         Raises:
             InputError: ``others``, and nobody says whose the document is.
@@ -175,7 +180,14 @@ class DocumentOptions:
             out=out,
             console=console,
             concurrency=self.concurrency,
+            searched=_numeric(taxonomy, domain),
         )
+
+
+def _numeric(taxonomy: Taxonomy, domain: Domain) -> int:
+    """How many concepts a number can have where its datatype is not known."""
+    mask = passing(taxonomy, Where(exclude=not_among(taxonomy, domain.numeric)))
+    return len(taxonomy) if mask is None else int(mask.sum())
 
 
 def tag_document(
@@ -189,6 +201,7 @@ def tag_document(
     out: Path | None,
     console: Console,
     concurrency: int = 1,
+    searched: int,
 ) -> list[TaggedFact]:
     """Tag every fact of a document; write a CSV or print a table, and score where ``gold`` is set.
 
@@ -202,6 +215,7 @@ def tag_document(
         top: how many concepts are written a fact.
         out: a CSV file, written at the end in one step.
         concurrency: values in flight, for a program that calls a model.
+        searched: how many concepts are searched for a value without a known datatype.
 
     Raises:
         InputError: ``gold`` without tags in the document, or ``out`` cannot be written.
@@ -222,12 +236,20 @@ def tag_document(
         console.print(_table(tagged, parts))
         if len(tagged) > SHOWN:
             console.print(f"... and {len(tagged) - SHOWN:,} more; --out FILE.csv writes all", markup=False)
-    fallbacks = sum(t.ranking.fell_back for t in tagged)
-    if fallbacks:
-        notes.print(f"{fallbacks} values have no datatype that could be told: everything was searched")
+    _tell_fallbacks(sum(t.ranking.fell_back for t in tagged), searched, parts.taxonomy, notes)
     if gold:
         print_score(document, tagged, parts.taxonomy, console)
     return tagged
+
+
+def _tell_fallbacks(count: int, searched: int, taxonomy: Taxonomy, notes: Console) -> None:
+    """Say how many values have no known datatype, and what was searched for them."""
+    if not count:
+        return
+    what = "everything was searched"
+    if searched < len(taxonomy):
+        what = f"the {searched:,} of {len(taxonomy):,} concepts that numbers can have were searched"
+    notes.print(f"{count:,} values have no datatype that could be told: {what}", soft_wrap=True)
 
 
 def _tag(

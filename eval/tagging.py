@@ -18,6 +18,7 @@ from ..programs.presets import Parts, Spec, build, name_of, scoped, spec_named
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
 from ..retrievers.loci import company_key
+from ..retrievers.narrowed import narrowed
 from ..retrievers.precedents import Precedents
 from ..retrievers.store import open_index, read_manifest
 from ..retrievers.taxonomy import Taxonomy
@@ -26,6 +27,7 @@ from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
 from .atomic import write_text
 from .data import DataFolder, read_contexts, read_facts
+from .documents.read import SUFFIXES, kind_of
 from .domains import CLINICAL, DOMAINS, FINANCE, Domain
 from .explain import explain_fact
 from .filing import NAMELESS, DocumentOptions, is_document
@@ -61,6 +63,9 @@ BM25 = {"kind": "bm25"}
 
 BEST_VOTE = {"others": "precedents (others), locus", "own": "precedents (own)"}
 """The row that votes where only already-tagged facts and their scope are given: the best on the dev split."""
+
+FACTS = frozenset({".jsonl", ".ndjson", ".csv", ".tsv"})
+"""What facts are read from (a ``.gz`` may follow)."""
 
 SHOWN = 40
 """Facts that the terminal's table shows."""
@@ -122,6 +127,10 @@ def tag_facts(
     """
     console = console or Console()
     notes = Console(stderr=True)
+    if out is not None and out.suffix.lower() not in ("", ".csv"):
+        raise InputError(
+            f"tags are written as CSV, not as {out.suffix}: give a name that ends in .csv", file=out
+        )
     folder = DataFolder.find(data)
     options = document or DocumentOptions()
     row = choose_row(program, scope, bool(options.precedents))
@@ -204,10 +213,13 @@ def _tag(
     source = options.source(folder, domain)
     others = "others" in row.spec.scopes and domain.companies
     if path is not None and is_document(path):
-        ready = partial(_method, row, found, domain, schema, index=taxonomy)
+        ready = partial(_method, row, found, domain, schema, index=taxonomy, numbers=True)
         asked = replace(options, concurrency=concurrency, others=others)
-        asked.tag(path, row.name, source, ready, found, explain, top, out, console)
+        asked.tag(path, row.name, source, ready, found, domain, explain, top, out, console)
         return
+    if path is not None and kind_of(path) not in FACTS:
+        kinds = f"{', '.join(sorted(FACTS))} (facts), {', '.join(sorted(SUFFIXES))} (documents)"
+        raise InputError(f"is none of {kinds}", file=path)
     options.check_unused()
     bad: list[InputError] | None = [] if skip_bad else None
     if path is None:
@@ -253,8 +265,12 @@ def _method(
     schema: str | None,
     precedents: PrecedentSource | None = None,
     index: str = "",
+    numbers: bool = False,
 ) -> tuple[Any, Parts]:
     """A program and what it is made of; ``index`` names the taxonomy's index folder, if it is one.
+
+    ``numbers``: all values are numbers, so those without a known datatype can only have concepts of the
+    domain's numeric ones.
 
     Raises:
         InputError: no such schema, or a program that cannot tag.
@@ -266,6 +282,8 @@ def _method(
         stored = bool(index) and Path(index).is_dir()
         settings = {"kind": read_manifest(index)["kind"], "index": index} if stored else BM25
         parts = make_parts(found, domain, settings, own_schema, precedents)
+        if numbers:
+            parts = replace(parts, retriever=narrowed(parts.retriever, found, domain.numeric))
         if row.spec.uses_precedents and precedents is None:
             raise InputError(f"the program {row.name!r} needs already-tagged facts: give --precedents PATH")
     except ValueError as e:

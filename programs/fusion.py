@@ -16,19 +16,23 @@ class Pool:
     """The candidate pool ``U`` in fused order.
 
     ``fused`` holds S(c) of Eq. 4 and ``scores`` what later stages use: S~(c) of Eq. 5 in [0, 1], or S
-    itself where scores are left raw. Both have shape ``(len(ids),)``.
+    itself where scores are left raw. Both have shape ``(len(ids),)``. ``candidates`` and ``fell_back`` are
+    what the rankings say of the filter: the most documents that any searched (0: not known), and whether the
+    datatype filter did not apply to any.
     """
 
     ids: Sequence[str]
     fused: Floats
     scores: Floats
+    candidates: int = 0
+    fell_back: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def cut(self, k: int) -> Pool:
         """The first ``k`` candidates; scores stay normalised over the whole pool."""
-        return Pool(self.ids[:k], self.fused[:k], self.scores[:k])
+        return Pool(self.ids[:k], self.fused[:k], self.scores[:k], self.candidates, self.fell_back)
 
     def by_score(self) -> list[str]:
         """Ids by score, ties by id: the order of the window and of the final ranking."""
@@ -84,7 +88,9 @@ def fuse(
         total = {id_: s / count[id_] for id_, s in total.items()}
     ids = sorted(total, key=lambda c: (-total[c], first[c], best[c], c))
     fused = np.array([total[c] for c in ids], dtype=np.float64)
-    return Pool(ids, fused, range_norm(fused) if normalise else fused)
+    candidates = max((r.candidates for r in rankings), default=0)
+    fell_back = any(r.fell_back for r in rankings)
+    return Pool(ids, fused, range_norm(fused) if normalise else fused, candidates, fell_back)
 
 
 def final_ranking(pool: Pool, support: Mapping[str, float], beta: float) -> Ranking:
@@ -106,4 +112,6 @@ def final_ranking(pool: Pool, support: Mapping[str, float], beta: float) -> Rank
         [pool.ids[i] for i in order],
         scores[order],
         {"fused": pool.fused[order], "fused_norm": pool.scores[order], "support": v[order]},
+        pool.candidates,
+        pool.fell_back,
     )

@@ -134,6 +134,69 @@ def test_a_year_that_is_not_the_taxonomys_is_said(folder):
     assert "2024 taxonomy" in " ".join(done.stderr.split())
 
 
+@pytest.mark.parametrize("program", ["locus", "FHS-rules"])
+def test_a_number_without_a_datatype_gets_a_concept_that_numbers_can_have(folder, program):
+    concepts = (
+        {"id": "DogsTable", "label": "Dogs", "datatype": "stringItemType", "abstract": True},
+        {"id": "DogsMember", "label": "Dogs", "datatype": "domainItemType"},
+        {"id": "NumberOfDogs", "label": "Number of dogs kept", "datatype": "integerItemType"},
+        {"id": "Cash", "label": "Cash", "datatype": "monetaryItemType"},
+    )
+    (folder / "mixed.jsonl").write_text("\n".join(map(json.dumps, concepts)))
+    (folder / "p.md").write_text("| | 2024 |\n|--|--|\n| Dogs | 5 |\n")
+    done = run(
+        folder / "p.md", "--taxonomy", folder / "mixed.jsonl", "--program", program, "--out", folder / "t.csv"
+    )
+    assert done.exit_code == 0, done.output
+    (row,) = read(folder / "t.csv")
+    assert (row["datatype"], row["concept"], row["runner_up_concepts"]) == ("", "NumberOfDogs", "Cash")
+    said = "have no datatype that could be told: the 2 of 4 concepts that numbers can have were searched"
+    assert f"1 values {said}" in " ".join(done.stderr.split())
+    page = run(
+        folder / "p.md",
+        "--taxonomy",
+        folder / "mixed.jsonl",
+        "--program",
+        program,
+        "--explain",
+        row["fact_id"],
+    )
+    assert "2 of 4 concepts were searched" in " ".join(page.output.split())
+
+
+def test_a_vote_is_explained_by_its_precedents_not_as_concepts(folder):
+    run(folder / "new.htm", "--taxonomy", folder / "concepts.jsonl", "--out", folder / "t.csv")
+    fact = next(r["fact_id"] for r in read(folder / "t.csv") if r["value"] == "510")
+    done = run(
+        folder / "new.htm", "--taxonomy", folder / "concepts.jsonl", "--precedents", folder / "old.htm",
+        "--explain", fact,
+    )  # fmt: skip
+    said = " ".join(done.output.split())
+    assert "2 groups of equal precedents were allowed to vote" in said
+    assert "4 of 4 concepts pass the datatype filter" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["facts.jsonl", "--calibration", "nowhere.json"], ["--calibration is for documents"]),
+        (["x.pdf"], ["is none of", ".xlsx", ".htm", "(documents)", ".jsonl", "(facts)"]),
+        (["new.htm", "--out", "o.xlsx"], ["o.xlsx", "written as CSV"]),
+        (["facts.jsonl", "--out", "o.xlsx"], ["o.xlsx", "written as CSV"]),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_can(folder, monkeypatch, arguments, words):
+    monkeypatch.chdir(folder)
+    (folder / "x.pdf").write_bytes(b"%PDF-1.7")
+    fact = {"fact_id": "f", "value": "5", "row_header": "Cash", "source_context": "<table></table>"}
+    (folder / "facts.jsonl").write_text(json.dumps(fact))
+    before = sorted(p.name for p in folder.iterdir())
+    done = run(*arguments, "--taxonomy", "concepts.jsonl")
+    assert isinstance(done.exception, InputError)
+    assert all(w in str(done.exception) for w in words), str(done.exception)
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

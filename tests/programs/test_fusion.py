@@ -153,3 +153,10 @@ def test_the_verifier_only_reorders_the_pool(rankings, beta):
     ranking = final_ranking(pool, support, beta)
     assert sorted(ranking.ids) == sorted(pool.ids)
     assert (np.diff(ranking.scores) <= 0).all()
+
+
+def test_what_the_rankings_say_of_the_filter_reaches_the_final_ranking():
+    typed, all_ = Ranking.of(["a"], candidates=7), Ranking.of(["b"], candidates=20, fell_back=True)
+    for rankings, searched, fell_back in (([typed], 7, False), ([typed, all_], 20, True), ([], 0, False)):
+        ranking = final_ranking(fuse(rankings).cut(1), {}, 0.6)
+        assert (ranking.candidates, ranking.fell_back) == (searched, fell_back)

@@ -1,0 +1,63 @@
+"""A retriever that leaves some documents out where a datatype filter cannot apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as Values
+from dataclasses import replace
+from typing import Any
+
+from .base import Ranking, Retriever, Where
+from .filters import fell_back
+from .taxonomy import Taxonomy
+
+ABSTRACT = (("abstract", "True"), ("abstract", "true"))
+"""What says of a concept that it only orders others and has no value."""
+
+
+def not_among(taxonomy: Taxonomy, datatypes: Values[str]) -> tuple[tuple[str, str], ...]:
+    """The (field, value) pairs that leave out a taxonomy's abstract concepts and those of any other datatype
+    than the given ones, or of none.
+
+    Datatypes play no part where the taxonomy declares none of those that are given.
+    """
+    if not any(d in taxonomy.datatypes for d in datatypes):
+        return ABSTRACT
+    others = sorted(d for d in taxonomy.datatypes if d not in datatypes)
+    return (*(("datatype", d) for d in (*others, "None")), *ABSTRACT)
+
+
+class Narrowed:
+    """Searches as ``inner`` does, but without the documents of ``exclude`` where a query has no datatype that
+    the taxonomy declares. Such rankings still say ``fell_back``; ``candidates`` counts what was searched.
+
+    Args:
+        inner: a retriever over ``taxonomy``.
+        taxonomy: whose datatypes count.
+        exclude: pairs (field, value), see :func:`not_among`.
+    """
+
+    def __init__(self, inner: Retriever, taxonomy: Taxonomy, exclude: Sequence[tuple[str, str]]) -> None:
+        self.inner, self.taxonomy, self.exclude = inner, taxonomy, tuple(exclude)
+
+    def search(
+        self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None
+    ) -> list[Ranking]:
+        """See :class:`~abduce.retrievers.base.Retriever`."""
+        if where is not None:
+            where = [self._narrow(w) for w in where]
+        return self.inner.search(queries, k, where)
+
+    def _narrow(self, where: Where | None) -> Where | None:
+        if where is None or not fell_back(self.taxonomy, where):
+            return where
+        return replace(where, exclude=(*where.exclude, *self.exclude))
+
+
+Make = Callable[[Mapping[str, Any]], Retriever]
+
+
+def narrowed(make: Make, taxonomy: Taxonomy, datatypes: Values[str]) -> Make:
+    """What makes retrievers from settings, so that they keep to some datatypes where none is known."""
+    exclude = not_among(taxonomy, datatypes)
+    return lambda settings: Narrowed(make(settings), taxonomy, exclude)
