@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,15 +15,25 @@ from rich.progress import track
 from ..programs.presets import build, spec_named
 from ..retrievers.errors import InputError
 from .atomic import write_text
-from .calibration import Calibration, calibration_error, features, fit
+from .calibration import (
+    Calibration,
+    calibration_error,
+    features,
+    fit,
+    precedents_print,
+    risk_coverage,
+)
 from .data import DataFolder, domain_named
 from .domains import Domain
-from .filing import acceptance_table
+from .filing_score import acceptance_table
 from .precedents import domain_precedents
 from .rows import Example
 from .session import make_parts
 
 FOLDS = 5
+
+RETRIEVER = "bm25"
+"""What programs are calibrated with."""
 
 
 def calibrate(
@@ -56,7 +66,8 @@ def calibrate(
     console = console or Console()
     folder, found = DataFolder.find(data), domain_named(domain)
     taxonomy = folder.taxonomy(found)
-    parts = make_parts(taxonomy, found, {"kind": "bm25"}, precedents=domain_precedents(folder, found))
+    precedents = domain_precedents(folder, found)
+    parts = make_parts(taxonomy, found, {"kind": RETRIEVER}, precedents=precedents)
     made: list[Calibration] = []
     for name in programs:
         try:
@@ -67,14 +78,20 @@ def calibrate(
         except ValueError as e:
             raise InputError(str(e)) from e
         evidence, right, clusters = _collect(method, folder, found, split, name, console)
-        fitted = fit(evidence, right, name, kind)
-        made.append(fitted)
-        _print(
-            f"{name}, {domain} {split} (out of fold)",
-            _out_of_fold(evidence, right, clusters, kind),
-            right,
-            console,
+        unseen = _out_of_fold(evidence, right, clusters, kind)
+        lines = list(risk_coverage(unseen, right))
+        fitted = replace(
+            fit(evidence, right, name, kind),
+            taxonomy=taxonomy.name,
+            fingerprint=taxonomy.content_hash,
+            setup=RETRIEVER,
+            precedents=precedents_print(precedents) if spec.uses_precedents else "",
+            split=f"{domain} {split}",
+            wanted=tuple(line.wanted for line in lines),
+            thresholds=tuple(line.threshold for line in lines),
         )
+        made.append(fitted)
+        _print(f"{name}, {domain} {split} (out of fold)", unseen, right, console)
         if check is not None:
             fresh, truth, _ = _collect(method, folder, found, check, name, console)
             _print(f"{name}, {domain} {check}", fitted.probability(fresh), truth, console)

@@ -20,7 +20,11 @@ import numpy.typing as npt
 
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError, MissingExtra
+from ..retrievers.taxonomy import Taxonomy
 from .atomic import write_text
+from .data import file_fingerprint
+from .precedents import PrecedentSource
+from .rows import fingerprint
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,6 +62,12 @@ class Calibration:
         kind: ``logistic`` (``mean``, ``scale``, ``weights`` of shape (5,) and ``bias``), or ``isotonic``
             (``x`` and ``y``: the margin and the probability at its steps).
         fitted_on: how many facts.
+        taxonomy, fingerprint: the taxonomy's name and content that it was fitted on.
+        setup: the kind of retriever, and a schema that is not the domain's own.
+        precedents: what the already-tagged facts were (:func:`precedents_print`); empty where none are used.
+        split: the facts that it was fitted on.
+        wanted, thresholds: for each wanted precision the least confidence that reached it on those facts,
+            out of fold; None where none did.
     """
 
     program: str
@@ -69,6 +79,27 @@ class Calibration:
     bias: float = 0.0
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
+    taxonomy: str = ""
+    fingerprint: str = ""
+    setup: str = ""
+    precedents: str = ""
+    split: str = ""
+    wanted: tuple[float, ...] = ()
+    thresholds: tuple[float | None, ...] = ()
+
+    def misfit(self, program: str, taxonomy: Taxonomy, setup: str) -> str:
+        """Why it says nothing about a program's tags with a taxonomy; empty where it does."""
+        if self.program != program:
+            return f"was fitted for the program {self.program!r}"
+        if not self.taxonomy:
+            return "does not say for which taxonomy it was fitted: make it anew with abduce calibrate"
+        if self.taxonomy != taxonomy.name:
+            return f"was fitted for {self.taxonomy}, not for {taxonomy.name}"
+        if self.fingerprint != taxonomy.content_hash:
+            return f"was fitted for another version of {self.taxonomy}"
+        if self.setup != setup:
+            return f"was fitted with {self.setup}, not with {setup}"
+        return ""
 
     def probability(self, evidence: Sequence[Sequence[float]] | Floats) -> Floats:
         """Probabilities in [0, 1], shape (n,), of evidence of shape (n, 5)."""
@@ -112,7 +143,16 @@ class Calibration:
             raise ValueError(f"needs {len(FEATURES)} weights")
         if made.kind == "isotonic" and not (len(made.x) == len(made.y) > 0):
             raise ValueError("x and y must be of one length")
+        if len(made.wanted) != len(made.thresholds):
+            raise ValueError("wanted and thresholds must be of one length")
         return made
+
+
+def precedents_print(source: PrecedentSource | None) -> str:
+    """A hash of the files of already-tagged facts; empty where there are none, or a file is not there."""
+    if source is None or not all(path.is_file() for path in source.paths):
+        return ""
+    return fingerprint(sorted(file_fingerprint(path) for path in source.paths))
 
 
 def bundled_calibration(program: str) -> Calibration | None:

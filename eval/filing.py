@@ -6,12 +6,12 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Collection as Values
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table as RichTable
@@ -26,12 +26,13 @@ from ..retrievers.narrowed import not_among
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .atomic import write_text
-from .calibration import Calibration, bundled_calibration, features, risk_coverage
+from .calibration import Calibration, bundled_calibration, features, precedents_print
 from .data import DataFolder
 from .documents.assemble import Document
 from .documents.read import SUFFIXES, kind_of, read_document
 from .documents.source import open_bytes
 from .domains import Domain
+from .filing_score import Golds, print_score
 from .inflight import in_order, report_failures
 from .precedents import PrecedentSource, domain_precedents
 from .tagsfile import PROVENANCE, cell, locus_of, provenance
@@ -48,11 +49,14 @@ COLUMNS = (
     "confidence",
     "source_of_evidence",
     "runner_up_concepts",
+    "labelled",
     *PROVENANCE,
 )
 """Columns of a document's tags CSV. ``margin`` is the score's distance to the next concept; ``confidence`` is
-the calibrated probability that ``concept`` is right (empty where the program has no calibration). A reviewed
-file is a file of precedents: correct ``concept``, or empty it where the fact should not be used."""
+the calibrated probability that ``concept`` is right (empty where there is no calibration for the program and
+the taxonomy). ``labelled`` is ``no`` where a row of a table has no label of its own (its ``row_header`` then
+only stands for one), else empty. A reviewed file is a file of precedents: correct ``concept``, or empty it
+where the fact should not be used."""
 
 NAMELESS = "does not say whose it is, and scope 'others' leaves out precedents of its company: give"
 
@@ -116,6 +120,34 @@ class DocumentOptions:
             return PrecedentSource(self.precedents, None, domain)
         return domain_precedents(folder, domain)
 
+    def _calibration(
+        self,
+        program: str,
+        taxonomy: Taxonomy,
+        setup: str,
+        source: PrecedentSource | None,
+        notes: list[str],
+    ) -> Calibration | None:
+        """The calibration that holds here, or None; ``notes`` gets what there is to say of it.
+
+        Raises:
+            InputError: the user's own was fitted for something else.
+        """
+        known = Calibration.load(self.calibration) if self.calibration else bundled_calibration(program)
+        if known is None:
+            return None
+        if reason := known.misfit(program, taxonomy, setup):
+            if self.calibration:
+                raise InputError(reason, file=self.calibration)
+            notes.append(f"no confidence is given: the calibration of {program!r} {reason}")
+            return None
+        if known.precedents and known.precedents != precedents_print(source):
+            notes.append(
+                f"the confidence was fitted ({known.split}) with other precedents than these: it is a guide, "
+                "no probability; abduce calibrate fits one to yours"
+            )
+        return known
+
     def check_unused(self, what: str = "facts files") -> None:
         """Raise InputError for an option that only documents take; ``what`` is there instead."""
         given = {"--gold": self.gold, "--company": self.company, "--each-fact": self.each_fact}
@@ -132,6 +164,7 @@ class DocumentOptions:
         method: Callable[..., tuple[Callable[..., Any], Parts]],
         taxonomy: Taxonomy,
         domain: Domain,
+        setup: str,
         explain: str | None,
         top: int,
         out: Path | None,
@@ -143,6 +176,7 @@ class DocumentOptions:
             source: the precedents; those of another copy of the document are told and left out.
             method: makes the program and its parts, given ``precedents``.
             domain: says which datatypes numbers have.
+            setup: what it searches with, see :class:`~.calibration.Calibration`.
 
         Raises:
             InputError: ``others``, and nobody says whose the document is.
@@ -167,11 +201,10 @@ class DocumentOptions:
             gold = document.gold.get(explain, "")
             console.print(explain_fact(fact, method(fact=fact), parts, program, gold, top))
             return
-        known = Calibration.load(self.calibration) if self.calibration else bundled_calibration(program)
-        if known is not None and known.program != program:
-            raise InputError(f"was fitted for the program {known.program!r}", file=self.calibration)
+        known = self._calibration(program, taxonomy, setup, source, document.notes)
         tag_document(
             document,
+            taxonomy,
             ready,
             calibration=known,
             gold=self.gold,
@@ -192,6 +225,7 @@ def _numeric(taxonomy: Taxonomy, domain: Domain) -> int:
 
 def tag_document(
     document: Document,
+    taxonomy: Taxonomy,
     ready: Callable[[], tuple[Callable[..., Any], Parts]],
     *,
     calibration: Calibration | None,
@@ -207,6 +241,7 @@ def tag_document(
 
     Args:
         document: from :func:`abduce.eval.documents.read.read_document`.
+        taxonomy: what it is tagged with.
         ready: the program and what it is made of; called once the rest is known to be right.
         calibration: how its scores become probabilities.
         gold: print how often the document's own tags were found. No method sees them.
@@ -218,27 +253,26 @@ def tag_document(
         searched: how many concepts are searched for a value without a known datatype.
 
     Raises:
-        InputError: ``gold`` without tags in the document, or ``out`` cannot be written.
+        InputError: ``gold`` without tags of the taxonomy in the document, or ``out`` cannot be written.
     """
     notes = Console(stderr=True)
     for line in document.notes:
         notes.print(f"note: {line}", markup=False, highlight=False, soft_wrap=True)
-    if gold and not document.gold:
-        raise InputError(f"the document {document.name!r} has no tags to score against")
+    golds = Golds.of(document, taxonomy) if gold else None
     if out is not None and not out.resolve().parent.is_dir():
         raise InputError("there is no such folder to write to", file=out)
     method, parts = ready()
     tagged = list(_tag(document.facts, method, calibration, each_fact, concurrency, console))
     if out is not None:
-        write_text(out, to_csv(tagged, parts, top))
+        write_text(out, to_csv(tagged, parts, top, document.unlabelled))
         console.print(f"{len(tagged):,} facts tagged: {out}", markup=False, highlight=False)
     else:
         console.print(_table(tagged, parts))
         if len(tagged) > SHOWN:
             console.print(f"... and {len(tagged) - SHOWN:,} more; --out FILE.csv writes all", markup=False)
     _tell_fallbacks(sum(t.ranking.fell_back for t in tagged), searched, parts.taxonomy, notes)
-    if gold:
-        print_score(document, tagged, parts.taxonomy, console)
+    if golds is not None:
+        print_score(document, golds, tagged, parts.taxonomy, calibration, console)
     return tagged
 
 
@@ -304,8 +338,10 @@ def evidence_of(prediction: Any) -> str:
     return f"{form} query, rank {rank}" if rank < 10**9 else ""
 
 
-def to_csv(tagged: Sequence[TaggedFact], parts: Parts, top: int) -> str:
-    """The tags as CSV text with :data:`COLUMNS`."""
+def to_csv(
+    tagged: Sequence[TaggedFact], parts: Parts, top: int, unlabelled: Values[str] = frozenset()
+) -> str:
+    """The tags as CSV text with :data:`COLUMNS`; ``unlabelled`` are ids of facts in rows without a label."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -323,6 +359,7 @@ def to_csv(tagged: Sequence[TaggedFact], parts: Parts, top: int) -> str:
             "confidence": None if one.confidence is None else round(one.confidence, 4),
             "source_of_evidence": one.evidence,
             "runner_up_concepts": "; ".join(ranking.ids[1:top]),
+            "labelled": "no" if fact.fact_id in unlabelled else "",
             **provenance(fact, parts.serializer),
         }
         writer.writerow([cell(line[name]) for name in COLUMNS])
@@ -340,49 +377,4 @@ def _table(tagged: Sequence[TaggedFact], parts: Parts) -> RichTable:
         table.add_row(
             *(escape(c) for c in (one.fact.value, locus_of(one.fact, parts.serializer), one.concept, sure))
         )
-    return table
-
-
-def print_score(
-    document: Document, tagged: Sequence[TaggedFact], taxonomy: Taxonomy, console: Console
-) -> None:
-    """How often the document's own tags were found, by modality, and what could be accepted unseen."""
-    own = len(document.own_tags)
-    golds = {i: c for i, c in document.gold.items() if i not in document.own_tags}
-    scored = [t for t in tagged if golds.get(t.fact.fact_id) in taxonomy]
-    missing = len(document.gold) - len(scored) - own
-    table = RichTable(title=f"{document.name}: {len(scored):,} tagged facts of {taxonomy.name}")
-    for name in ("facts", "n", "R@1", "R@10", "R@50", "MRR"):
-        table.add_column(name, justify="left" if name == "facts" else "right")
-    for group in ("all", "table", "text"):
-        chosen = [t for t in scored if group in ("all", t.fact.modality)]
-        ranks = [t.ranking.rank_of(document.gold[t.fact.fact_id]) for t in chosen]
-        if chosen:
-            shares = [np.mean([r is not None and r <= k for r in ranks]) for k in (1, 10, 50)]
-            mrr = np.mean([1 / r if r else 0.0 for r in ranks])
-            table.add_row(group, f"{len(chosen):,}", *(f"{v:.3f}" for v in (*shares, mrr)))
-    console.print(table)
-    if own or missing:
-        console.print(
-            f"Not scored: {own:,} values with tags of the company's own (or dei, srt), {missing:,} whose "
-            f"concept is not in {taxonomy.name}",
-            markup=False,
-        )
-    if scored and all(t.confidence is not None for t in scored):
-        right = [t.concept == document.gold[t.fact.fact_id] for t in scored]
-        console.print(acceptance_table([float(t.confidence or 0.0) for t in scored], right))
-
-
-def acceptance_table(confidence: Sequence[float], right: Sequence[bool]) -> RichTable:
-    """A risk-coverage table: what share can be accepted at which precision."""
-    table = RichTable(title="What can be accepted unseen")
-    for name in ("wanted precision", "confidence at least", "accepted", "right among them"):
-        table.add_column(name, justify="right")
-    for line in risk_coverage(confidence, right):
-        if line.threshold is None:
-            table.add_row(f"{line.wanted:.0%}", "-", "0.0%", "-")
-        else:
-            table.add_row(
-                f"{line.wanted:.0%}", f"{line.threshold:.3f}", f"{line.coverage:.1%}", f"{line.precision:.1%}"
-            )
     return table

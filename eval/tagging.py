@@ -214,8 +214,10 @@ def _tag(
     others = "others" in row.spec.scopes and domain.companies
     if path is not None and is_document(path):
         ready = partial(_method, row, found, domain, schema, index=taxonomy, numbers=True)
+        kind = read_manifest(taxonomy)["kind"] if Path(taxonomy).is_dir() else BM25["kind"]
+        setup = kind if schema is None else f"{kind}, schema {schema}"
         asked = replace(options, concurrency=concurrency, others=others)
-        asked.tag(path, row.name, source, ready, found, domain, explain, top, out, console)
+        asked.tag(path, row.name, source, ready, found, domain, setup, explain, top, out, console)
         return
     if path is not None and kind_of(path) not in FACTS:
         kinds = f"{', '.join(sorted(FACTS))} (facts), {', '.join(sorted(SUFFIXES))} (documents)"

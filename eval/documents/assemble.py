@@ -5,23 +5,25 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...retrievers.errors import InputError
 from ...retrievers.taxonomy import strip_namespace
 from ...signatures.types import Fact, SourceContext
-from .datatypes import guess_cell, guess_mention
+from .datatypes import guess_cell
 from .grid import Cell, Grid, Mark
 from .headers import Located, locate
 from .html import Block, Paragraph, TableBlock
-from .mentions import find_mentions
+from .mentions import Mention, find_mentions, guess_at
+from .namespaces import is_standard
 
 MAX_FACTS = 250_000
 """Facts of one document; one with more is refused, which bounds memory."""
 
 MAX_PASSAGE = 20_000
-"""Characters of a text context; a longer passage is cut around its mentions."""
+"""Characters of a text context; a longer passage is cut into windows of as many, which overlap by half. Each
+mention belongs to the one in the middle of which it stands."""
 
 
 @dataclass
@@ -32,8 +34,10 @@ class Document:
     says which filing it is (:func:`~.identity.declared_filing`, or ``content`` where the document does not
     say). Neither depends on the file's name; ``name``, for messages, is that.
     ``gold`` maps the id of a fact that the document itself tags to its concept, without the namespace;
-    ``own_tags`` are the ids among them whose concept is not from us-gaap (a company's extension). ``counts``
-    says how many tables, passages, facts and unlabelled facts there are. ``notes`` are for the user.
+    ``namespaces`` says what the tags' prefixes stand for, ``tags`` maps the same ids to (namespace, concept);
+    ``own_tags`` are those of a company's extension, not of a standard setter's taxonomy. ``unlabelled`` are
+    the ids of facts in rows without a label of their own. ``counts`` says how many tables, passages, facts
+    and unlabelled facts there are. ``notes`` are for the user.
     """
 
     content: str
@@ -41,6 +45,9 @@ class Document:
     facts: list[Fact] = field(default_factory=list)
     gold: dict[str, str] = field(default_factory=dict)
     own_tags: set[str] = field(default_factory=set)
+    unlabelled: set[str] = field(default_factory=set)
+    namespaces: dict[str, str] = field(default_factory=dict)
+    prefixes: dict[str, str] = field(default_factory=dict)
     company: str | None = None
     taxonomy_year: str | None = None
     filing_id: str = ""
@@ -65,9 +72,26 @@ class Document:
             if len(self.facts) > MAX_FACTS:
                 raise InputError(f"the document {self.name!r} has more than {MAX_FACTS:,} numbers")
 
-    def told(self, company: str | None, taxonomy_year: str | None, filing_id: str | None = None) -> None:
-        """Write down whose document it is, its taxonomy's year and which filing it is; that may be known only
-        at its end."""
+    @property
+    def tags(self) -> dict[str, tuple[str, str]]:
+        """Fact id to the namespace and the concept of its tag; an unbound prefix stands for itself."""
+        return {i: (self._namespace(self.prefixes.get(i, "")), c) for i, c in self.gold.items()}
+
+    def _namespace(self, prefix: str) -> str:
+        return self.namespaces.get(prefix, prefix)
+
+    def told(
+        self,
+        company: str | None,
+        taxonomy_year: str | None,
+        filing_id: str | None = None,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write down whose document it is, its taxonomy's year, which filing it is and what the prefixes of
+        its tags stand for; that may be known only at its end."""
+        self.namespaces = dict(namespaces or {})
+        own = {p for p in set(self.prefixes.values()) if not is_standard(self._namespace(p))}
+        self.own_tags = {i for i, p in self.prefixes.items() if p in own}
         self.company, self.taxonomy_year = company, taxonomy_year
         self.filing_id = filing_id or self.content
         about = {"company": company, "taxonomy_year": taxonomy_year, "filing_id": self.filing_id}
@@ -87,12 +111,13 @@ class Document:
         around = f"{_headings(block.grid)} {block.preceding_text[-300:]}"
         for place in places:
             signs = block.grid.signs(place.cell)
-            for value, mark in _values(place.cell):
-                self._add_cell(place, value, mark, context, signs, around)
+            for number, (value, mark) in enumerate(_values(place.cell)):
+                self._add_cell(place, number, value, mark, context, signs, around)
 
     def _add_cell(
         self,
         place: Located,
+        number: int,
         value: str,
         mark: Mark | None,
         context: SourceContext,
@@ -102,15 +127,17 @@ class Document:
         cell = place.cell
         fact_id = f"{context.context_id}-r{cell.row}c{cell.col}"
         if mark is not None and len(cell.marks) > 1:
-            fact_id += f"m{cell.marks.index(mark)}"
+            fact_id += f"m{number}"
         if cell.worded and mark is not None:  # a number inside a label
-            datatype = guess_mention(cell.text[: mark.start], cell.text[mark.end :], value)
+            datatype = guess_at(cell.text, mark.start, mark.end)
         else:
             figure = cell.number.figure if cell.number else re.sub(r"[^\d.,]", "", value)
             datatype = guess_cell(
                 place.row_header, place.column_header, *signs, figure.strip(".,") or "0", around
             )
-        self.counts["unlabelled"] += not place.labelled
+        if not place.labelled:
+            self.counts["unlabelled"] += 1
+            self.unlabelled.add(fact_id)
         self._add(
             Fact(
                 fact_id=fact_id,
@@ -134,16 +161,15 @@ class Document:
         if not mentions:
             return
         self.counts["passages"] += 1
-        whole = None
-        if len(block.text) <= MAX_PASSAGE:
-            whole = SourceContext(context_id=context_id, text=block.text)
+        windows: dict[tuple[int, int], SourceContext] = {}
         for i, mention in enumerate(mentions):
-            start, end, context = mention.start, mention.end, whole
+            low, high = _window(len(block.text), mention)
+            context = windows.get((low, high))
             if context is None:
-                low = max(0, start - MAX_PASSAGE // 2)
-                text = block.text[low : end + MAX_PASSAGE // 2]
-                context = SourceContext(context_id=f"{context_id}-{i}", text=text)
-                start, end = start - low, end - low
+                id_ = f"{context_id}-{len(windows)}" if len(block.text) > MAX_PASSAGE else context_id
+                context = SourceContext(context_id=id_, text=block.text[low:high])
+                windows[low, high] = context
+            start, end = mention.start - low, mention.end - low
             fact = Fact(
                 fact_id=f"{context_id}-m{i}",
                 value=context.text[start:end],
@@ -164,8 +190,20 @@ class Document:
         if mark is not None:
             self.gold[fact.fact_id] = strip_namespace(mark.name)
             self.counts["tagged"] += 1
-            if not mark.name.startswith("us-gaap:"):
-                self.own_tags.add(fact.fact_id)
+            self.prefixes[fact.fact_id] = mark.name.partition(":")[0]
+
+
+def _window(length: int, mention: Mention) -> tuple[int, int]:
+    """Where the context of a mention begins and ends in a passage of this length.
+
+    A mention that is longer than its window can hold makes the window longer.
+    """
+    if length <= MAX_PASSAGE:
+        return 0, length
+    step = MAX_PASSAGE // 2
+    low = step * max(0, (mention.start - step // 2) // step)
+    low = min(low, length - MAX_PASSAGE)
+    return low, max(low + MAX_PASSAGE, mention.end)
 
 
 def _values(cell: Cell) -> Iterator[tuple[str, Mark | None]]:

@@ -62,11 +62,12 @@ class Page:
 
     ``about`` holds the first of each inline ``dei`` fact of :data:`ABOUT` by local name, wherever it stands
     (hidden, in a paragraph, in a table such as a cover page); ``taxonomy_year`` the year of its us-gaap
-    namespace; ``tables`` counts all tables.
+    namespace; ``namespaces`` the namespace of each prefix; ``tables`` counts all tables.
     """
 
     about: dict[str, str] = field(default_factory=dict)
     taxonomy_year: str | None = None
+    namespaces: dict[str, str] = field(default_factory=dict)
     tables: int = 0
     encoding: str = "utf-8"
 
@@ -175,13 +176,14 @@ class _Reader:
     def blocks(self, events: Any) -> Iterator[Block]:
         for event, element in events:
             if event == "start-ns":
-                self._namespace(element[1])
+                self._namespace(*element)
             elif event == "start":
                 yield from self._start(element)
             else:
                 yield from self._end(element)
 
-    def _namespace(self, uri: str) -> None:
+    def _namespace(self, prefix: str, uri: str) -> None:
+        self.page.namespaces.setdefault(prefix, uri)
         match = _NAMESPACE.search(uri)
         if match:
             self.page.taxonomy_year = match[1]
@@ -206,8 +208,9 @@ class _Reader:
             if self.cells > MAX_CELLS:
                 raise InputError(f"has a table of more than {MAX_CELLS:,} cells", file=self.path)
         elif name == "html":
-            for uri in (*element.nsmap.values(), *element.attrib.values()):
-                self._namespace(str(uri))
+            for key, uri in element.attrib.items():
+                if str(key).startswith("xmlns:"):  # in HTML these are attributes
+                    self._namespace(str(key).removeprefix("xmlns:"), str(uri))
         elif name == "nonnumeric" and _about(element):
             self.telling += 1
         if _unseen(element, name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,10 +40,12 @@ class Mention:
 def find_mentions(text: str, marks: tuple[Mark, ...] = ()) -> Iterator[Mention]:
     """The numeric mentions of a passage in order: every tagged one, and every untagged number that has a
     currency sign, a unit, a thousands separator or a decimal point and is no date or reference."""
-    found = [Mention(m.start, m.end, _guess(text, m.start, m.end), m) for m in marks]
+    found = [Mention(m.start, m.end, guess_at(text, m.start, m.end), m) for m in marks]
+    starts, ends = _covered(marks)
     for match in _NUMBER.finditer(text):
         start, end = match.span()
-        if any(m.start < end and start < m.end for m in marks):
+        before_end = bisect_left(starts, end)
+        if before_end and ends[before_end - 1] > start:
             continue
         before, after = text[max(0, start - 40) : start], text[end : end + 40]
         if _DATE_BEFORE.search(before) or _REFERENCE.search(before):
@@ -50,9 +53,23 @@ def find_mentions(text: str, marks: tuple[Mark, ...] = ()) -> Iterator[Mention]:
         money = re.search(r"[$€£¥]\s*\(?$", before)
         figure = match[0]
         if money or _UNIT_AFTER.match(after) or "," in figure:
-            found.append(Mention(start, end, _guess(text, start, end)))
+            found.append(Mention(start, end, guess_at(text, start, end)))
     yield from sorted(found, key=lambda m: (m.start, m.end))
 
 
-def _guess(text: str, start: int, end: int) -> str | None:
-    return guess_mention(text[:start], text[end : end + 80], text[start:end])
+def _covered(marks: tuple[Mark, ...]) -> tuple[list[int], list[int]]:
+    """Where the marked parts of a text begin and end: disjoint, in order."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in sorted((m.start, m.end) for m in marks):
+        if ends and start < ends[-1]:
+            ends[-1] = max(ends[-1], end)
+        else:
+            starts.append(start)
+            ends.append(end)
+    return starts, ends
+
+
+def guess_at(text: str, start: int, end: int) -> str | None:
+    """The datatype of the number ``text[start:end]``."""
+    return guess_mention(text[max(0, start - 80) : start], text[end : end + 80], text[start:end])

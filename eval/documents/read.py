@@ -78,6 +78,7 @@ def _read_page(path: Path, document: Document) -> Document:
         document.company or page.about.get("EntityRegistrantName"),
         page.taxonomy_year or _year(page.about.get("DocumentFiscalYearFocus")),
         declared_filing(page.about),
+        page.namespaces,
     )
     return document
 

@@ -4,10 +4,12 @@ import csv
 import json
 
 import pytest
+from abduce.eval.calibration import Calibration
 from abduce.eval.cli import app
 from abduce.eval.filing import COLUMNS, is_document
 from abduce.eval.precedents import read_precedents
 from abduce.retrievers.errors import InputError
+from abduce.retrievers.taxonomy import Taxonomy
 from typer.testing import CliRunner
 
 LABELS = {"Assets": "Assets", "Cash": "Cash", "Revenues": "Revenues", "Debt": "Long term debt"}
@@ -69,7 +71,7 @@ def test_a_filing_with_the_companys_earlier_one_as_precedent(folder):
     assert by["510"]["locus"] == "Turnover / 2024"
     assert by["510"]["source_of_evidence"].startswith("precedent ")
     assert by["510"]["source_of_evidence"].endswith("(Acme Widgets Inc.): Turnover / 2023")
-    assert 0 <= float(by["510"]["confidence"]) <= 1
+    assert by["510"]["confidence"] == ""  # no calibration was fitted on these concepts
     assert float(by["510"]["margin"]) > 0
     assert "Debt" in by["510"]["runner_up_concepts"]
     assert "1.000" in done.output
@@ -132,6 +134,102 @@ def test_a_year_that_is_not_the_taxonomys_is_said(folder):
     done = run(folder / "new.htm", "--taxonomy", renamed, "--out", folder / "t.csv")
     assert done.exit_code == 0
     assert "2024 taxonomy" in " ".join(done.stderr.split())
+
+
+GAAP, IFRS = "http://fasb.org/us-gaap/2024", "https://xbrl.ifrs.org/taxonomy/2023-03-23/ifrs-full"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "uri"), [("gaap", GAAP), ("ifrs-full", IFRS), ("acme", "http://acme.com/x")]
+)
+def test_gold_is_scored_whatever_the_prefix_of_the_taxonomy(folder, prefix, uri):
+    page = filing("b", "2024", [(a, t.replace("us-gaap", prefix), b, c) for a, t, b, c in NEW])
+    page = page.replace("xmlns:us-gaap=", f'xmlns:{prefix}="{uri}" xmlns:unused=')
+    (folder / "other.htm").write_text(page)
+    done = run(
+        folder / "other.htm", "--taxonomy", folder / "concepts.jsonl", "--gold", "--out", folder / "t.csv"
+    )
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "4 tagged facts of concepts" in said
+    assert "Not scored" not in said
+
+
+def test_gold_without_a_tag_of_the_taxonomy_is_refused(folder):
+    (folder / "own.csv").write_text("id,label\nDogs,Dogs\nCats,Cats\n")
+    done = run(folder / "new.htm", "--taxonomy", folder / "own.csv", "--gold", "--out", folder / "t.csv")
+    assert isinstance(done.exception, InputError)
+    assert "none of the 6 tags" in str(done.exception)
+    assert not (folder / "t.csv").exists()
+
+
+def calibration(folder, path, **changes):
+    known = Taxonomy.load(folder / "concepts.jsonl")
+    made = {
+        "program": "locus", "kind": "isotonic", "fitted_on": 50, "x": (0.0, 1.0), "y": (0.6, 0.6),
+        "taxonomy": "concepts", "fingerprint": known.content_hash, "setup": "bm25", "split": "finance dev",
+        "wanted": (0.9, 0.7), "thresholds": (None, 0.55),
+    }  # fmt: skip
+    Calibration(**{**made, **changes}).save(path)
+    return path
+
+
+def test_confidence_is_given_where_it_was_fitted_and_thresholds_are_its_own(folder):
+    file = calibration(folder, folder / "c.json")
+    done = run(
+        folder / "new.htm", "--taxonomy", folder / "concepts.jsonl", "--calibration", file, "--gold", "--out",
+        folder / "t.csv",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert {r["confidence"] for r in read(folder / "t.csv")} == {"0.6"}
+    said = " ".join(done.output.replace("\u2502", " ").split())
+    assert "thresholds fixed on finance dev" in said
+    assert "90% - 0.0% -" in said
+    # all are accepted at 0.55, right or wrong; on these tags alone no threshold would reach 70%
+    right = [r["concept"] == {"510": "Revenues", "400": "Revenues"}.get(r["value"], "Debt")
+             for r in read(folder / "t.csv") if r["row_header"] != "Widgets"]  # fmt: skip
+    assert f"70% 0.550 100.0% {sum(right) / 4:.1%}" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"taxonomy": "us-gaap-2024"}, "was fitted for us-gaap-2024, not for concepts"),
+        ({"fingerprint": "0"}, "another version of concepts"),
+        ({"program": "direct"}, "fitted for the program 'direct'"),
+        ({"setup": "dense"}, "was fitted with dense, not with bm25"),
+        ({"taxonomy": ""}, "does not say for which taxonomy"),
+    ],
+)
+def test_a_calibration_of_something_else_is_refused(folder, changes, words):
+    file = calibration(folder, folder / "c.json", **changes)
+    done = run(folder / "new.htm", "--taxonomy", folder / "concepts.jsonl", "--calibration", file)
+    assert isinstance(done.exception, InputError)
+    assert words in str(done.exception)
+
+
+def test_no_confidence_for_a_list_of_ones_own(folder):
+    (folder / "own.csv").write_text("id,label\nTurnover,Turnover\nBorrowings,Borrowings\n")
+    done = run(folder / "new.htm", "--taxonomy", folder / "own.csv", "--out", folder / "t.csv")
+    assert done.exit_code == 0, done.output
+    assert {r["confidence"] for r in read(folder / "t.csv")} == {""}
+    assert "no confidence is given: the calibration of 'locus' was fitted for us-gaap-2024, not for own" in (
+        " ".join(done.stderr.split())
+    )
+
+
+def test_the_bundled_calibration_is_of_the_bundled_taxonomy(folder):
+    done = run(folder / "new.htm", "--out", folder / "t.csv")
+    assert done.exit_code == 0, done.output
+    assert all(0 < float(r["confidence"]) < 1 for r in read(folder / "t.csv"))
+    done = run(folder / "new.htm", "--precedents", folder / "old.htm", "--out", folder / "t.csv")
+    assert "with other precedents than these: it is a guide" in " ".join(done.stderr.split())
+
+
+def test_a_row_without_a_label_is_marked(folder):
+    (folder / "p.md").write_text("| | 2024 |\n|--|--|\n| Cash | 5,000 |\n| | 7,000 |\n")
+    run(folder / "p.md", "--taxonomy", folder / "concepts.jsonl", "--out", folder / "t.csv")
+    assert {r["value"]: r["labelled"] for r in read(folder / "t.csv")} == {"5,000": "", "7,000": "no"}
 
 
 @pytest.mark.parametrize("program", ["locus", "FHS-rules"])

@@ -320,11 +320,14 @@ class TestScopeOption:
             rows, _ = tag(folder, "new.htm", *given, "--precedent-scope", scope)
             named, _ = tag(folder, "new.htm", *given, "--program", row)
             assert rows == named
-            assert all(r["confidence"] for r in rows)  # it has a calibration
+            gaap = (*given, "--taxonomy", "us-gaap-2024")
+            rows, _ = tag(folder, "new.htm", *gaap, "--precedent-scope", scope)
+            assert all(r["confidence"] for r in rows)  # the row has a calibration
 
     def test_a_scope_that_has_no_calibration_gives_no_confidence(self, folder):
         program = ("--program", "precedents (others), locus", "--precedent-scope", "own")
-        rows, _ = tag(folder, "new.htm", *self.precedents(folder), *program)
+        gaap = ("--taxonomy", "us-gaap-2024")
+        rows, _ = tag(folder, "new.htm", *self.precedents(folder), *gaap, *program)
         assert {r["confidence"] for r in rows} == {""}
 
     @pytest.mark.parametrize(
