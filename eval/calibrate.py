@@ -67,6 +67,9 @@ def calibrate(
     folder, found = DataFolder.find(data), domain_named(domain)
     taxonomy = folder.taxonomy(found)
     precedents = domain_precedents(folder, found)
+    if precedents is not None:
+        splits = [split] if check is None else [split, check]
+        precedents = precedents.for_facts([e.inputs["fact"] for s in splits for e in folder.facts(found, s)])
     parts = make_parts(taxonomy, found, {"kind": RETRIEVER}, precedents=precedents)
     made: list[Calibration] = []
     for name in programs:

@@ -84,7 +84,9 @@ def run_experiment(
             field="gold",
         )
     examples = [with_label_length(e, taxonomy) for e in examples]
-    parts = make_parts(taxonomy, domain, experiment.retriever, precedents=domain_precedents(folder, domain))
+    source = domain_precedents(folder, domain)
+    source = source.for_facts([e.inputs["fact"] for e in examples]) if source is not None else None
+    parts = make_parts(taxonomy, domain, experiment.retriever, precedents=source)
     printed = file_fingerprint(folder.file(domain.name, domain.inventory))
     needing = next((f"the row {row.name!r}" for row in experiment.rows if row.spec.needs_model), None)
     table = experiment.lm if lm is None else lm

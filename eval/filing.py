@@ -184,7 +184,8 @@ class DocumentOptions:
         document = read_document(path, self.company)
         if self.others and not company_key(document.company or ""):
             raise InputError(f"the document {NAMELESS} --company NAME", file=path)
-        ready = partial(method, precedents=source.for_facts(document.facts) if source is not None else None)
+        known_here = source.for_facts(document.facts, self.company) if source is not None else None
+        ready = partial(method, precedents=known_here)
         year = document.taxonomy_year
         if year and year not in taxonomy.name and re.search(r"20\d\d", taxonomy.name):
             document.notes.append(

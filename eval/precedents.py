@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ..retrievers.errors import InputError
 from ..retrievers.precedents import Precedents, Tagged
-from ..retrievers.taxonomy import strip_namespace
+from ..retrievers.taxonomy import Taxonomy, strip_namespace
 from ..signatures.types import Fact
 from .data import DataFolder, file_fingerprint, read_contexts, read_facts
 from .documents.read import HTML, kind_of, read_document
 from .domains import Domain
+from .notes import print_note
 from .rows import fingerprint
 from .sameness import KnownFilings
 from .tagsfile import read_tags
@@ -21,9 +24,15 @@ from .tagsfile import read_tags
 FACTS = frozenset({".jsonl", ".ndjson"})
 TAGS = frozenset({".csv", ".tsv"})
 
+SHOWN = 5
+"""Names that a note lists."""
+
 
 def read_precedents(
-    path: str | Path, contexts: Path | None = None, domain: Domain | None = None
+    path: str | Path,
+    contexts: Path | None = None,
+    domain: Domain | None = None,
+    on_note: Callable[[str], None] = print_note,
 ) -> Iterator[Tagged]:
     """The tagged facts of a file.
 
@@ -32,6 +41,7 @@ def read_precedents(
             ``abduce tag`` (lines whose concept was emptied are passed over).
         contexts: source contexts of the facts, where they are not inline or beside the file.
         domain: whose field names a facts file uses.
+        on_note: called with one line where something is worth knowing (another encoding).
 
     Raises:
         InputError: unreadable, of another kind, or without a single tagged fact.
@@ -43,7 +53,7 @@ def read_precedents(
     elif kind in HTML:
         found = _from_filing(path)
     elif kind in TAGS:
-        found = read_tags(path)
+        found = read_tags(path, on_note)
     else:
         raise InputError("is no precedents file: give .jsonl, .htm or a tags .csv", file=path)
     empty = True
@@ -78,6 +88,9 @@ class PrecedentSource:
         domain: whose field names facts files use.
         facts: the facts that are to be tagged, where they are known: another copy of their filing among the
             precedents is told by its content and takes the same identity, so it never votes.
+        company: another name of their company, as the user gives it.
+        on_note: called with a line for each thing that the user must know, once they are read.
+        given: whether they are the user's own, not those of a data folder.
     """
 
     def __init__(
@@ -86,21 +99,47 @@ class PrecedentSource:
         contexts: Path | None = None,
         domain: Domain | None = None,
         facts: Sequence[Fact] = (),
+        company: str | None = None,
+        on_note: Callable[[str], None] = print_note,
+        given: bool = True,
     ) -> None:
         self.paths, self.contexts, self.domain, self.facts = list(paths), contexts, domain, facts
+        self.company, self.on_note, self.given = company, on_note, given
+        self.concepts: Counter[str] = Counter()
         self._built: Precedents | None = None
         self._lock = threading.Lock()
 
-    def for_facts(self, facts: Sequence[Fact]) -> PrecedentSource:
-        """The same source for facts to be tagged."""
-        return PrecedentSource(self.paths, self.contexts, self.domain, facts)
+    def for_facts(self, facts: Sequence[Fact], company: str | None = None) -> PrecedentSource:
+        """The same source for facts to be tagged, and what the user calls their company."""
+        return PrecedentSource(
+            self.paths, self.contexts, self.domain, facts, company, self.on_note, self.given
+        )
 
     def __call__(self) -> Precedents:
         with self._lock:
             if self._built is None:
-                tagged = [t for p in self.paths for t in read_precedents(p, self.contexts, self.domain)]
-                self._built = Precedents(KnownFilings(self.facts).unify(tagged) if self.facts else tagged)
+                self._built = self._build()
             return self._built
+
+    def _build(self) -> Precedents:
+        files = [list(read_precedents(p, self.contexts, self.domain, self.on_note)) for p in self.paths]
+        self.concepts = Counter(one.concept for one in itertools.chain.from_iterable(files))
+        if not self.facts:
+            return Precedents(itertools.chain.from_iterable(files))
+        found = KnownFilings(self.facts, self.company).unify(files)
+        for line in found.notes():
+            self.on_note(line)
+        return Precedents(found.tagged, united=found.united)
+
+    def tell_unknown(self, taxonomy: Taxonomy) -> None:
+        """Note which concepts of the user's precedents a taxonomy does not have: nobody ever gets those."""
+        self()
+        lacking = [concept for concept in self.concepts if concept not in taxonomy]
+        if self.given and lacking:
+            count = sum(self.concepts[concept] for concept in lacking)
+            shown = ", ".join(lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
+            are = "precedents have concepts" if count > 1 else "precedent has a concept"
+            self.on_note(f"{count:,} {are} that {taxonomy.name} lacks, and are passed over: {shown}")
 
     @property
     def fingerprint(self) -> str:
@@ -119,4 +158,4 @@ def domain_precedents(folder: DataFolder, domain: Domain) -> PrecedentSource | N
         contexts = folder.file(domain.name, "contexts.jsonl.gz")
     except InputError:
         return None
-    return PrecedentSource(paths, contexts, domain) if paths else None
+    return PrecedentSource(paths, contexts, domain, given=False) if paths else None

@@ -292,6 +292,8 @@ def _method(
         raise InputError(str(e)) from e
     if "others" in row.spec.scopes and domain.companies and precedents is not None:
         _check_named(precedents())
+    if precedents is not None and row.spec.uses_precedents:
+        precedents.tell_unknown(found)
     if row.spec.needs_gold:
         raise InputError(f"{row.name!r} is an oracle: it needs the gold concept and cannot tag")
     return build(row.spec, parts), parts

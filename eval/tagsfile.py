@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..programs.serialize import Serializer
 from ..retrievers.errors import InputError
-from ..retrievers.files import Row, read_rows, require
+from ..retrievers.files import Row, read_csv, require
 from ..retrievers.precedents import Tagged
 from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
+from .documents.source import find_encoding
+from .notes import print_note
+from .sameness import content_prefix
 
 PROVENANCE = (
     "modality",
@@ -62,13 +65,26 @@ def provenance(fact: Fact, serializer: Serializer) -> dict[str, object]:
     }
 
 
-def read_tags(path: Path) -> Iterator[Tagged]:
+def read_tags(path: Path, on_note: Callable[[str], None] = print_note) -> Iterator[Tagged]:
     """The tagged facts of a reviewed tags file; a line whose concept was emptied is passed over.
+
+    It may have come out of a spreadsheet: between semicolons or tabs, in Windows-1252 or UTF-16. Columns may
+    be missing but ``fact_id``, ``value``, ``concept`` and ``locus`` (or the headers).
+
+    Args:
+        path: the file (.csv, .tsv).
+        on_note: called with one line where it is not UTF-8.
 
     Raises:
         InputError: names the file, line and field of what is wrong.
     """
-    for line, row in read_rows(path):
+    encoding = find_encoding(path)
+    if not encoding.startswith("utf-8"):
+        on_note(f"{path} is not UTF-8; it was read as {encoding}")
+    for line, row in read_csv(path, encoding):
+        if "concept" not in row:
+            fields = ", ".join(list(row)[:5])
+            raise InputError(f"tags need a column 'concept'; there are {fields}", file=path, line=line)
         concept = _text(row, "concept").strip()
         if concept:
             yield Tagged(_fact(row, path, line), strip_namespace(concept))
@@ -85,6 +101,8 @@ def _fact(row: Row, path: Path, line: int) -> Fact:
     context_id = _text(row, "context_id") or f"{path}:{line}"
     names = ("datatype", "filing_id", "company", "taxonomy_year")
     given: dict[str, Any] = {name: _text(row, name) for name in names if _text(row, name)}
+    if "filing_id" not in given and (prefix := content_prefix(fact_id, context_id)):
+        given["filing_id"] = prefix
     if row.get("modality") == "text":
         locus, value = _text(row, "locus"), " ".join(value.split())
         start = _place(locus, value, _text(row, "mention_start"))
@@ -95,7 +113,10 @@ def _fact(row: Row, path: Path, line: int) -> Fact:
         return Fact(fact_id=fact_id, value=value, context=context, modality="text", **span, **given)
     headers: dict[str, Any] = {n: _text(row, n) for n in ("row_header", "column_header") if _text(row, n)}
     if not headers:
-        headers["row_header"] = require(row, "locus", path, line).removeprefix("'")
+        whole, above = require(row, "locus", path, line).removeprefix("'"), ""
+        if row.get("modality") == "table" and " / " in whole:
+            whole, _, above = whole.rpartition(" / ")
+        headers = {name: h for name, h in (("row_header", whole), ("column_header", above)) if h.strip()}
     context = SourceContext(context_id=context_id, text="", modality="table")
     return Fact(fact_id=fact_id, value=value, context=context, **headers, **given)
 

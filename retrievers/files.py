@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import itertools
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,23 +19,26 @@ Row = dict[str, Any]
 
 
 @contextmanager
-def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a text file, gzip-compressed where its name ends in ``.gz``; UTF-8 with or without a BOM."""
+def open_text(path: Path, encoding: str = "utf-8-sig") -> Iterator[TextIO]:
+    """Open a text file, gzip-compressed where its name ends in ``.gz``; UTF-8 with or without a BOM, or in
+    another ``encoding``."""
     if not path.exists():
         raise InputError("no such file", file=path)
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path)
     try:
         if path.suffix == ".gz":
-            stream: TextIO = gzip.open(path, "rt", encoding="utf-8-sig", newline="")  # noqa: SIM115
+            stream: TextIO = gzip.open(path, "rt", encoding=encoding, newline="")  # noqa: SIM115
         else:
-            stream = path.open("r", encoding="utf-8-sig", newline="")
+            stream = path.open("r", encoding=encoding, newline="")
         with stream:
             yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
         raise InputError(f"truncated or corrupt ({e})", file=path) from e
     except UnicodeDecodeError as e:
-        raise InputError(f"is not UTF-8 ({e.reason} at byte {e.start})", file=path) from e
+        raise InputError(
+            f"is not {encoding.removesuffix('-sig').upper()} ({e.reason} at byte {e.start})", file=path
+        ) from e
     except PermissionError as e:
         raise InputError("may not be read (permission denied)", file=path) from e
 
@@ -70,17 +74,27 @@ def read_jsonl(path: str | Path, bad: list[InputError] | None = None) -> Iterato
             bad.append(problem)
 
 
-def read_csv(path: str | Path) -> Iterator[tuple[int, Row]]:
+def read_csv(path: str | Path, encoding: str = "utf-8-sig") -> Iterator[tuple[int, Row]]:
     """Yield (line number, row) of a CSV or TSV file with a header line.
 
+    Cells stand between commas (tabs in a .tsv); between semicolons or tabs where the header line has those
+    and no comma, as spreadsheets of many languages write them.
+
+    Args:
+        path: the file; ``.gz`` is decompressed.
+        encoding: of its text; UTF-8 with or without a BOM.
+
     Raises:
-        InputError: the file is missing, not UTF-8, has no header, or a row has more cells than it.
+        InputError: the file is missing, in another encoding, has no header, or a row has more cells than it.
     """
     path = Path(path)
-    delimiter = "\t" if ".tsv" in path.suffixes else ","
     csv.field_size_limit(64 * 1024 * 1024)
-    with open_text(path) as stream:
-        reader = csv.DictReader(stream, delimiter=delimiter, strict=True)
+    with open_text(path, encoding) as stream:
+        header = stream.readline()
+        delimiter = "\t" if ".tsv" in path.suffixes else _delimiter(header)
+        reader = csv.DictReader(
+            itertools.chain([header] if header else [], stream), delimiter=delimiter, strict=True
+        )
         try:
             if not reader.fieldnames:
                 raise InputError("has no header line", file=path, line=1)
@@ -90,6 +104,11 @@ def read_csv(path: str | Path) -> Iterator[tuple[int, Row]]:
                 yield reader.line_num, {k: v for k, v in row.items() if v is not None}
         except csv.Error as e:
             raise InputError(f"is not CSV: {e}", file=path, line=reader.line_num) from e
+
+
+def _delimiter(header: str) -> str:
+    """What a header line's cells stand between."""
+    return next((d for d in (",", ";", "\t") if d in header), ",")
 
 
 def read_rows(path: str | Path, bad: list[InputError] | None = None) -> Iterator[tuple[int, Row]]:

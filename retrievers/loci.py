@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -191,3 +191,15 @@ def same_company(a: str, b: str) -> bool:
             if form in _FORMS or (len(long) == _CUT and any(f.startswith(form) for f in _FORMS)):
                 return True
     return False
+
+
+def spellings(key: str) -> Iterator[str]:
+    """Every other key of the same company (:func:`same_company`) but those that begin with what follows a
+    leading THE of this one. They are few, so that nobody needs to compare all companies with all."""
+    if len(key) >= 5:
+        yield f"THE{key[:5]}"
+    for n in range(2, len(key)):
+        if same_company(key, key[:n]):
+            yield key[:n]
+    if len(key) >= 2:
+        yield from dict.fromkeys((key + form)[:_CUT] for form in sorted(_FORMS) if len(key) < _CUT)

@@ -5,7 +5,8 @@ header chain, column header, table or passage, the text above it) and of what el
 the value, the kind of period, the number of digits). The best ``neighbours`` vote with ``exp(score)``; a
 concept's score is its share of the votes. Never is a precedent of the fact's own filing or source context
 used, nor one of the same text where either does not say its filing; scope ``others`` also leaves out every
-precedent of the fact's company, and those that do not say whose they are.
+precedent of the fact's company, and those that do not say whose they are; scope ``own`` those of its filings
+whose declared period ended after that of the fact's filing.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ import numpy.typing as npt
 
 from ..signatures.types import Fact
 from .base import Floats, Ranking
+from .companies import Companies
 from .errors import InputError
 from .loci import company_key, locus_of, value_key
-from .shelf import Companies, Memo, Scope, Shelf, Tagged
+from .shelf import Memo, Scope, Shelf, Tagged
 from .weights import MENTION, TABLE, TEXT, Weights
 
 __all__ = ["Neighbour", "Precedents", "Scope", "Tagged", "Vote", "Weights"]
@@ -125,6 +127,7 @@ class Precedents:
         neighbours: how many precedents vote, at least 1.
         weights: by modality (``table``, ``text``); :data:`TABLE` and :data:`TEXT` where not given, and
             :data:`MENTION` for texts whose values are words.
+        united: pairs of names of one company that do not look it (a ticker and a name).
 
     ``nameless`` is how many do not say whose they are: where a fact does, scope ``others`` leaves them out,
     as they may be its company's. Where neither facts nor precedents name companies (notes), companies play
@@ -143,11 +146,14 @@ class Precedents:
         tagged: Iterable[Tagged],
         neighbours: int = 300,
         weights: Mapping[str, Weights] | None = None,
+        united: Iterable[tuple[str, str]] = (),
     ) -> None:
         if neighbours < 1:
             raise ValueError(f"neighbours must be at least 1, not {neighbours}")
         by: dict[str, list[Tagged]] = {}
         self.companies = Companies()
+        for names in united:
+            self.companies.unite(*names)
         for one in tagged:
             by.setdefault(one.fact.modality, []).append(one)
         if not by:
@@ -176,7 +182,7 @@ class Precedents:
         Args:
             fact: needs its locus and context; ``filing_id`` and ``company`` decide what is left out.
             k: at most so many concepts, at least 1.
-            scope: ``others`` leaves out the fact's company, ``own`` only its filing.
+            scope: ``others`` leaves out the fact's company, ``own`` only its filing and later ones.
 
         Raises:
             ValueError: ``k`` below 1, or another scope.

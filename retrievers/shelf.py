@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..signatures.types import Fact
+from .companies import Companies
 from .errors import InputError
 from .loci import (
     Locus,
@@ -28,17 +29,27 @@ from .loci import (
     locus_of,
     mention_tokens,
     row_tokens,
-    same_company,
     value_key,
 )
 from .tokensets import Similarities, TokenSets
 from .weights import Weights
 
 Scope = Literal["others", "own"]
-"""Whose precedents may vote: other companies' only, or the company's own (of other filings) too."""
+"""Whose precedents may vote: other companies' only, or the company's own (of its other filings, but those
+that say that their period ended later) too."""
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+_DECLARED = re.compile(r"[^ ]+ [^ ]+ (\d{4}-\d\d-\d\d)( amended)?")
+
+
+def declared_end(filing_id: str | None) -> str:
+    """The end of the period (ISO) that a filing's id declares (``ACMEINC 10-K 2024-12-31``); empty where it
+    declares none."""
+    match = _DECLARED.fullmatch(filing_id or "")
+    return match[1] if match else ""
 
 
 class Tagged(NamedTuple):
@@ -106,6 +117,7 @@ class Shelf:
         self.sets = {name: TokenSets(list(self.codes[name].numbers)) for name in _FIELDS}
         self.sets |= {name: TokenSets(found) for name, found in pages.tokens.items()}
         self.concepts = list(self.codes["concept"].numbers)
+        self.ends = np.array([declared_end(f) for f in filing.numbers])
 
     def allowed(self, fact: Fact, scope: Scope, memo: Memo) -> Voters:
         """The groups that may vote.
@@ -127,13 +139,21 @@ class Shelf:
             codes["content"].get(memo.context(fact).content or NOTHING),
             None if fact.filing_id is None else codes["filing"].get(fact.filing_id),
             (company, self.companies.unknown) if scope == "others" and named else (),
+            (company, declared_end(fact.filing_id)) if scope == "own" and company >= 0 else (-1, ""),
         )
         return memo.voters((id(self), key), lambda: self._voters(*key))
 
     def _voters(
-        self, datatype: int, context: int, content: int, filing: int | None, companies: tuple[int, ...]
+        self,
+        datatype: int,
+        context: int,
+        content: int,
+        filing: int | None,
+        companies: tuple[int, ...],
+        until: tuple[int, str],
     ) -> Voters:
-        """Those of a datatype, where it is one (not -1), that are of none of the others."""
+        """Those of a datatype, where it is one (not -1), that are of none of the others, nor of a company's
+        filing whose period ended after ``until``."""
         columns = self.columns
         keep = columns["context"] != context
         if datatype >= 0:
@@ -145,6 +165,9 @@ class Shelf:
         keep &= ~same
         for company in companies:
             keep &= columns["company"] != company
+        mine, end = until
+        if end and (later := self.ends > end).any():
+            keep &= ~((columns["company"] == mine) & later[columns["filing"]])
         return Voters(columns, np.flatnonzero(keep), datatype < 0)
 
     def scores(
@@ -278,39 +301,6 @@ class _Places:
 @lru_cache(maxsize=1000)
 def _year(year: str | None) -> int:
     return int(year) if year and year.isdigit() else 0
-
-
-class Companies:
-    """Companies by key; spellings of the same company share a number."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def code(self, name: str | None) -> int:
-        number = self._numbers.get(key := company_key(name or ""))
-        if number is None:
-            known = self.find(name)
-            number = self._numbers[key] = known if known >= 0 else len(self._numbers)
-        return number
-
-    @property
-    def unknown(self) -> int:
-        """The number of those that do not say whose they are; -2 where there are none."""
-        return self._numbers.get("", -2)
-
-    @property
-    def named(self) -> bool:
-        """Whether any says whose it is."""
-        return any(self._numbers)
-
-    def find(self, name: str | None) -> int:
-        """The number of a company, or -1 where no precedent is of it or there is no name."""
-        key = company_key(name or "")
-        if not key:
-            return -1
-        if key in self._numbers:
-            return self._numbers[key]
-        return next((n for k, n in self._numbers.items() if k and same_company(k, key)), -1)
 
 
 class Near(NamedTuple):

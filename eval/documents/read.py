@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from ...retrievers.errors import InputError
+from ...retrievers.loci import company_key, same_company
 from .assemble import Document
 from .html import NotWellFormed, Page, open_page, parse_blocks
 from .identity import content_digest, declared_filing
@@ -30,7 +31,7 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
 
     Args:
         path: an HTML or inline-XBRL page, Markdown, CSV, TSV or an Excel workbook.
-        company: whose document it is; an inline-XBRL page says so itself.
+        company: whose document it is, where it does not say so itself (an inline-XBRL page does).
 
     Raises:
         InputError: unreadable, of no known kind, too large, or without a single number.
@@ -75,12 +76,22 @@ def _read_page(path: Path, document: Document) -> Document:
     if page.encoding not in ("utf-8", "utf-8-sig"):
         document.notes.append(f"the page is not UTF-8; it was read as {page.encoding}")
     document.told(
-        document.company or page.about.get("EntityRegistrantName"),
+        _company(page.about.get("EntityRegistrantName"), document),
         page.taxonomy_year or _year(page.about.get("DocumentFiscalYearFocus")),
         declared_filing(page.about),
         page.namespaces,
     )
     return document
+
+
+def _company(own: str | None, document: Document) -> str | None:
+    """Whose a page is: what it says itself, else what the user says."""
+    given = document.company
+    if not company_key(own or ""):
+        return given
+    if given is not None and not same_company(company_key(given), company_key(own or "")):
+        document.notes.append(f"the page is of {own}, not of {given}: precedents of both are its company's")
+    return own
 
 
 def _year(text: str | None) -> str | None:

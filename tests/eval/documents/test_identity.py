@@ -60,10 +60,17 @@ def test_what_is_said_stands_in_the_paragraphs_too(tmp_path):
     assert [f.value for f in document.facts] == ["7,100", "5,500"]
 
 
-def test_an_option_decides_and_blank_is_nothing(tmp_path):
+def test_a_page_says_itself_whose_it_is_and_an_option_that_says_otherwise_is_told(tmp_path):
     text = page(declared())
-    assert read(tmp_path, text, company="Beta").company == "Beta"
-    assert read(tmp_path, text, company="  ").company == "Acme Widgets Inc."
+    document = read(tmp_path, text, company="Beta")
+    assert document.company == "Acme Widgets Inc."
+    assert any("the page is of Acme Widgets Inc., not of Beta" in note for note in document.notes)
+    for same in ("  ", "ACME WIDGETS", "Acme Widgets Incorporated"):
+        document = read(tmp_path, text, company=same)
+        assert document.company == "Acme Widgets Inc."
+        assert not any("not of" in note for note in document.notes)
+    nameless = text.replace("Acme Widgets Inc.", "--")
+    assert read(tmp_path, nameless, company="Beta").company == "Beta"
 
 
 @pytest.mark.parametrize(
