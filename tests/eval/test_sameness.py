@@ -50,12 +50,13 @@ def numbers(n, start=1):
         (19, 18, False),
         (19, 19, True),
         (3, 3, True),
+        (2, 2, False),
         (4, 3, False),
     ],
 )
 @pytest.mark.parametrize("company", ["Acme", "Somebody Else", None])
 def test_what_makes_two_filings_the_same(n, shared, same, company, monkeypatch):
-    """80% of 20 or more facts; all of 3 to 19. The company plays no part."""
+    """80% of 20 or more facts; all of 3 to 19; two tell nothing. The company plays no part."""
     ours = [fact(i) for i in numbers(n)]
     theirs = [fact(i, "theirs", company) for i in [*numbers(shared), *numbers(n - shared, 1000)]]
     left, _ = votes(ours, theirs, monkeypatch)
