@@ -131,6 +131,21 @@ class PrecedentSource:
             self.on_note(line)
         return Precedents(found.tagged, united=found.united)
 
+    def check_named(self) -> None:
+        """Note how many precedents scope ``others`` leaves out because they do not say whose they are.
+
+        Raises:
+            InputError: all of them.
+        """
+        index = self()
+        if index.nameless == len(index):
+            raise InputError(
+                "no precedent says whose it is, so scope 'others' leaves all out: name companies"
+            )
+        if index.nameless:
+            left_out = f"{index.nameless:,} of {len(index):,} precedents do not say whose they are"
+            self.on_note(f"{left_out}: left out by scope 'others'")
+
     def tell_unknown(self, taxonomy: Taxonomy) -> None:
         """Note which concepts of the user's precedents a taxonomy does not have: nobody ever gets those."""
         self()

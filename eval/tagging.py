@@ -19,7 +19,6 @@ from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
 from ..retrievers.loci import company_key
 from ..retrievers.narrowed import narrowed
-from ..retrievers.precedents import Precedents
 from ..retrievers.store import open_index, read_manifest
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import load_schema
@@ -291,26 +290,12 @@ def _method(
     except ValueError as e:
         raise InputError(str(e)) from e
     if "others" in row.spec.scopes and domain.companies and precedents is not None:
-        _check_named(precedents())
+        precedents.check_named()
     if precedents is not None and row.spec.uses_precedents:
         precedents.tell_unknown(found)
     if row.spec.needs_gold:
         raise InputError(f"{row.name!r} is an oracle: it needs the gold concept and cannot tag")
     return build(row.spec, parts), parts
-
-
-def _check_named(index: Precedents) -> None:
-    """Say how many precedents scope ``others`` leaves out because they do not say whose they are.
-
-    Raises:
-        InputError: all of them.
-    """
-    if index.nameless == len(index):
-        raise InputError("no precedent says whose it is, so scope 'others' leaves all out: name companies")
-    if index.nameless:
-        left_out = f"{index.nameless:,} of {len(index):,} precedents do not say whose they are"
-        line = f"note: {left_out}: left out by scope 'others'"
-        Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _coder(name: str, folder: DataFolder, row: Chosen, schema: str | None, options: DocumentOptions) -> Coder:

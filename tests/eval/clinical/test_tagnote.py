@@ -358,7 +358,7 @@ def test_the_page_counts_the_notes_that_it_does_not_show(tmp_path: Path, program
         ("start,end\n1,2\n", "the span holds white space only"),
         ("mention,start,end\ncholera,0,5\n", "the span holds 'A man', not 'cholera'"),
         ("words\nx\n", "m.csv:2: needs mention, or start and end; it has 'words'"),
-        ("mention;code\nfever;R50\n", "m.csv:2: needs mention, or start and end; it has 'mention;code'"),
+        ("mention|code\nfever|R50\n", "m.csv:2: needs mention, or start and end; it has 'mention|code'"),
         ("start,end\n3,\n", "m.csv:2: field 'end': is missing"),
         ("start,end\n,3\n", "m.csv:2: field 'start': is missing"),
         ("mention,code\nfever,hello\n", "m.csv:2: field 'code': 'HELLO' is not a code"),
