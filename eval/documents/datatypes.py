@@ -6,6 +6,7 @@ so None (search everything) is returned where the page gives no hint.
 
 from __future__ import annotations
 
+import math
 import re
 
 MONETARY = "monetaryItemType"
@@ -77,7 +78,7 @@ def guess_cell(
         leaf = row
     both = f"{leaf} {column}"
     decimals = len(figure.partition(".")[2])
-    whole = float(figure.replace(",", "") or 0)
+    whole = _size(figure)
     if percent:
         return PERCENT
     if _PER_SHARE.search(both) and not _COUNT.search(both):
@@ -105,6 +106,14 @@ def guess_cell(
     if _SCALE.search(surroundings) or "," in figure:
         return MONETARY
     return None
+
+
+def _size(figure: str) -> float:
+    """How large a figure is; infinite where it is not written with a decimal point (1.234.567)."""
+    try:
+        return float(figure.replace(",", "") or 0)
+    except ValueError:
+        return math.inf
 
 
 def guess_mention(before: str, after: str, figure: str) -> str | None:

@@ -115,3 +115,22 @@ def test_a_number_split_over_spans_is_one():
 
 def test_a_table_without_any_header():
     assert rows(["1", "2"], ["3", "4"])["2"] == (UNLABELLED, "")
+
+
+def test_a_number_split_over_cells_is_one():
+    found = read(
+        "<tr><td></td><td colspan=3>2024</td></tr><tr><td>Loss</td><td>(1</td><td>,234</td><td>)</td></tr>"
+        "<tr><td>Gain</td><td>$ 12</td><td>,345,678)</td></tr>"
+        "<tr><td>Apart</td><td>1</td><td></td><td>,500</td></tr>"
+    )
+    assert found == {
+        "(1,234": ("Loss", "2024"),
+        "$ 12,345,678)": ("Gain", "2024"),
+        "1": ("Apart", "2024"),
+    }
+
+
+def test_a_tagged_figure_that_no_style_explains_is_read():
+    from abduce.eval.documents.datatypes import guess_cell
+
+    assert guess_cell("Revenue", "2024", False, False, "1.234.567") is None

@@ -1,7 +1,7 @@
 """Numbers as they are printed."""
 
 import pytest
-from abduce.eval.documents.numbers import is_placeholder, is_year, parse_number
+from abduce.eval.documents.numbers import Style, is_placeholder, is_year, parse_number, style_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,3 +60,43 @@ def test_years():
     assert is_year("FY2025")
     assert not is_year("2,024")
     assert not is_year("1234")
+
+
+@pytest.mark.parametrize(
+    ("texts", "style"),
+    [
+        (["1.234,5", "99"], Style.COMMA),
+        (["1.234.567"], Style.COMMA),
+        (["1 234,50"], Style.COMMA),
+        (["(12,5 %)"], Style.COMMA),
+        (["€ 1,5"], Style.COMMA),
+        (["1,5", "2,5", "3,5"], Style.COMMA),
+        (["1 234", "2,5"], Style.COMMA),
+        (["1 234", "99"], Style.SPACED),
+        (["1'234.50"], Style.SPACED),
+        (["1,5", "2,5"], Style.PLAIN),
+        (["1,234", "1.234"], Style.PLAIN),
+        (["1,5", "2,5", "3,5", "4.5"], Style.PLAIN),
+        (["1.234,5", "0.5"], Style.PLAIN),
+        (["1 234", "1,234"], Style.PLAIN),
+        (["12/31/2024", "1.2.3", "Notes 1,5"], Style.PLAIN),
+    ],
+)
+def test_how_a_table_writes_its_figures(texts, style):
+    assert style_of(texts) is style
+
+
+@pytest.mark.parametrize(
+    ("text", "style", "shown", "figure"),
+    [
+        ("(1.234,5)", Style.COMMA, "(1.234,5)", "1,234.5"),
+        ("1 234 567,25 €", Style.COMMA, "1 234 567,25", "1,234,567.25"),
+        ("1.100", Style.COMMA, "1.100", "1,100"),
+        ("-12 345", Style.SPACED, "-12 345", "12,345"),
+        ("1'234.5%", Style.SPACED, "1'234.5", "1,234.5"),
+    ],
+)
+def test_figures_of_other_styles(text, style, shown, figure):
+    number = parse_number(text, style)
+    assert number is not None
+    assert (number.shown, number.figure) == (shown, figure)

@@ -1,0 +1,61 @@
+"""A spreadsheet's number as its number format shows it: grouping, places, percent, currency, thousands."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+
+from .numbers import CURRENCY
+
+_CURRENCY_CODE = re.compile(r"\[\$([^\]-]*)[^\]]*\]")
+_NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
+_GROUPED = re.compile(r"[#0?],[#0?]")
+_SCALED = re.compile(r"[#0?](,+)(?![#0?,])")
+_PLACES = re.compile(r"\.([#0?]+)")
+_GENERAL = re.compile(r"general|@|.*(?:\[[<>=]|E[+-]|[#?0]/[#?0\d]).*", re.IGNORECASE)
+
+
+def show_number(value: int | float, form: str) -> str:
+    """A number as its format shows it: ``#,##0.0``, ``0%``, ``[$£-809]#,##0;(#,##0)``, ``#,##0,`` (scaled).
+
+    Formats with conditions, fractions and exponents are shown in full, without an exponent; so is a number
+    whose format shows no digit. Quoted texts (units such as ``"k"``) are left out.
+    """
+    sections = form.split(";")
+    negative = value < 0
+    section = sections[1] if negative and len(sections) > 1 and sections[1].strip() else sections[0]
+    code = _CURRENCY_CODE.search(section)
+    bare = _NOT_SHOWN.sub("", section)
+    if not math.isfinite(_real(value)) or _GENERAL.fullmatch(form) or not re.search("[#0?]", bare):
+        return _in_full(value)
+    sign = next((c for c in (code[1] if code else bare) if c in CURRENCY), "")
+    number = abs(Decimal(_in_full(value))) * (100 if "%" in bare else 1)
+    scaled = _SCALED.search(bare)
+    if scaled:
+        number = number.scaleb(-3 * min(len(scaled[1]), 10))
+    places = _PLACES.search(bare)
+    most = min(len(places[1]), 30) if places else 0
+    with localcontext(prec=400, rounding=ROUND_HALF_UP):
+        text = f"{number:,.{most}f}" if _GROUPED.search(bare) else f"{number:.{most}f}"
+    if places and "#" in places[1]:
+        least = len(places[1].rstrip("#"))
+        whole, _, rest = text.partition(".")
+        rest = rest[:least] + rest[least:].rstrip("0")
+        text = f"{whole}.{rest}" if rest else whole
+    text = f"{sign}{text}" + ("%" if "%" in bare else "")
+    if not negative:
+        return text
+    return f"({text})" if "(" in bare and section is not sections[0] else f"-{text}"
+
+
+def _real(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _in_full(value: int | float) -> str:
+    text = f"{value:.15g}" if isinstance(value, float) else str(value)
+    return format(Decimal(text), "f") if "e" in text else text

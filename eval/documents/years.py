@@ -1,0 +1,61 @@
+"""Bare numbers such as 2024: what the words around them say they are.
+
+Between 1900 and 2099 a number without a comma may be a year that heads a column, a date of an item (when
+notes are due) or a value (1,984 employees, printed 1984). Its place decides (:mod:`.headers`); here are the
+words that help.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_UNIT = re.compile(
+    r"\(.*\)|(?:dollars|amounts|shares|figures|u\.?s\.? ?(?:dollars|\$)|[$€£¥₹])?[ (]*"
+    r"(?:(?:are|expressed|stated) )?(?:in )?"
+    r"(?:thousands|millions|billions|percent(?:ages)?|dollars|euros?|usd|eur|gbp)\b.*",
+    re.IGNORECASE,
+)
+_PERIOD = re.compile(
+    rf"\b(?:years?|months?|quarters?|weeks?|periods?|fiscal)[- ]+(?:then )?(?:ended|ending|end)\b"
+    rf"|\bas (?:of|at)\b|\bfor the\b|\b{_MONTH} \d|\b(?:fiscal|calendar) years?\b",
+    re.IGNORECASE,
+)
+_PERIOD_ALONE = re.compile(
+    rf"(?:as (?:of|at) |at |on )?(?:{_MONTH}(?: \d{{1,2}})?)[,:]?"
+    r"|(?:fiscal|calendar|financial|tax)?\s*(?:years?|quarters?|periods?|months?)[:,]?",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(
+    r"(?:for )?(?:the )?(?:\w+ ){0,3}(?:years?|months?|quarters?|weeks?|periods?)[- ]+(?:then )?"
+    r"(?:ended|ending)\b.*|as (?:of|at)\b.*|fiscal years?\b.*",
+    re.IGNORECASE,
+)
+_DATES = re.compile(
+    r"(?:(?:fiscal|calendar|maturity|model|tax|origination|vintage|plan|contract|award|expiration|final|due|issue)"
+    r" )?years?(?: of .+| due| built| founded| acquired| opened)?"
+    r"|(?:.+ )?maturit(?:y|ies)(?: dates?)?|matures?|due(?: date)?"
+    r"|(?:.+ )?expir(?:y|ation|es|ing)(?: dates?)?|(?:.+ )?dates?"
+    r"|vintage|since|founded|opened|acquired|periods?",
+    re.IGNORECASE,
+)
+
+
+def heads_years(label: str) -> bool:
+    """Whether a row's label heads the years beside it: a unit or a period, not an item of the table."""
+    text = label.strip()[:200]
+    return any(p.fullmatch(text) for p in (_UNIT, _PERIOD_ALONE, _ENDED))
+
+
+def names_period(heading: str) -> bool:
+    """Whether a column heading names a period, so that years may stand below it as headings."""
+    text = heading.strip()[:200]
+    return _PERIOD.search(text) is not None or heads_years(text)
+
+
+def dates_column(heading: str) -> bool:
+    """Whether a column's innermost heading says that it holds years of the items: when due, since when."""
+    return _DATES.fullmatch(heading.strip()[:100]) is not None
