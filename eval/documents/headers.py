@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .grid import Cell, Grid
-from .years import dates_column, heads_years, names_period
+from .years import dates_column, follow, heads_years, names_period
 
 UNLABELLED = "Total"
 """The row header of values in a row without any label: such a row closes a block with its sum."""
@@ -178,7 +178,7 @@ class HeaderReader:
 
         Without a label, or with one that only heads the years (a unit, a period), they are; so they are where
         they repeat the headings above. In a row with a label of its own they are before the first value,
-        unless the headings above are already whole.
+        unless the headings above are already whole or the years lie too far apart.
         """
         if label is None or label.col >= self.stub:
             return self.stub > 0 or self._last_values < 0
@@ -189,7 +189,7 @@ class HeaderReader:
             any(h.col == c.col and h.text == c.text for h in hs) for c, hs in zip(years, above, strict=True)
         ):
             return True
-        return self._last_values < 0 and not self._whole(above)
+        return self._last_values < 0 and not self._whole(above) and follow(c.text for c in years)
 
     def _whole(self, above: list[list[Cell]]) -> bool:
         """Whether what stands above a row's cells are all their headings: the labels have one too, or each

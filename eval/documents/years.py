@@ -8,6 +8,8 @@ words that help.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import pairwise
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
@@ -44,6 +46,9 @@ _DATES = re.compile(
 )
 
 
+_FOUR = re.compile(r"\d{4}")
+
+
 def heads_years(label: str) -> bool:
     """Whether a row's label heads the years beside it: a unit or a period, not an item of the table."""
     text = label.strip()[:200]
@@ -59,3 +64,9 @@ def names_period(heading: str) -> bool:
 def dates_column(heading: str) -> bool:
     """Whether a column's innermost heading says that it holds years of the items: when due, since when."""
     return _DATES.fullmatch(heading.strip()[:100]) is not None
+
+
+def follow(years: Iterable[str]) -> bool:
+    """Whether years may head neighbouring columns: each is at most a decade from the one before."""
+    numbers = [int(m[0]) for m in map(_FOUR.search, years) if m]
+    return all(abs(b - a) <= 10 for a, b in pairwise(numbers))

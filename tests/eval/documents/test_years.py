@@ -139,3 +139,8 @@ def test_no_number_of_a_long_sheet_is_lost(labelled):
         label = [f"row {chr(97 + start % 26)}"] if labelled else []
         lines.append(";".join([*label, *map(str, range(start, start + 4))]))
     assert [int(value) for value, _, _ in rows(*lines)] == list(range(1000, 3000))
+
+
+def test_the_first_row_of_a_sheet_without_headings():
+    assert rows("Revenue;2015;1980", "Cash;500;600")[:2] == [("2015", "Revenue", ""), ("1980", "Revenue", "")]
+    assert rows("Population;2020;2010;2000", "Town;5;6;7")[0] == ("5", "Town", "2020")
