@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ class BM25Retriever:
         self._stored: dict[str | None, Postings] = {}
         self._indexes: dict[str | None, _Index] = {}
         self._lock = threading.RLock()
-        self._scratch = threading.local()
+        self._spare: list[tuple[Any, ...]] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BM25Retriever:
         return self
@@ -216,7 +216,7 @@ class BM25Retriever:
             groups[key].append(i)
         threads = self.threads if len(queries) >= _SHARED else 1
         size = _CHUNK if threads == 1 else min(_CHUNK, -(-len(queries) // (threads * _SHARES)))
-        jobs: list[tuple[_Index, Any, list[int]]] = []
+        jobs: deque[tuple[_Index, Any, list[int]]] = deque()
         for (datatype, exclude), members in groups.items():
             index = self._index(datatype)
             allowed = np.zeros(0, dtype=np.bool_)
@@ -227,16 +227,24 @@ class BM25Retriever:
         fell = [fell_back(self.collection, w) for w in filters]
         answers: list[Ranking | None] = [None] * len(queries)
 
-        def work(job: tuple[_Index, Any, list[int]]) -> None:
-            for i, ranking in zip(job[2], self._answer(queries, k, fell, *job), strict=True):
-                answers[i] = ranking
+        def work() -> None:
+            while jobs:
+                try:
+                    job = jobs.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                for i, ranking in zip(job[2], self._answer(queries, k, fell, *job), strict=True):
+                    answers[i] = ranking
 
-        if threads > 1 and len(jobs) > 1:
-            with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
-                list(pool.map(work, jobs))
+        helpers = min(threads, len(jobs)) - 1
+        if helpers > 0:
+            with ThreadPoolExecutor(helpers) as pool:
+                others = [pool.submit(work) for _ in range(helpers)]
+                work()
+                for other in others:
+                    other.result()
         else:
-            for job in jobs:
-                work(job)
+            work()
         return [a for a in answers if a is not None]
 
     def _answer(
@@ -265,6 +273,7 @@ class BM25Retriever:
         counts = np.zeros(q, dtype=np.int64)
         found = np.zeros((q, k), dtype=np.int32)  # places past the count stay 0
         columns = np.empty((q, 5, k))
+        buffers = self._buffers(n)
         rank_batch(
             np.array(flat, dtype=np.int32),
             starts,
@@ -279,12 +288,13 @@ class BM25Retriever:
             allowed,
             self.w_cov,
             k,
-            *self._buffers(n),
+            *buffers,
             np.empty(k),
             counts,
             found,
             columns,
         )
+        self._spare.append(buffers)  # not where the kernel raised: its scratch is in disorder then
         candidates = int(allowed.sum()) if allowed.size else n
         for i, numbers, parts, count in zip(members, index.ids[found], columns, counts.tolist(), strict=True):
             scores, norm, cov_label, cov_query, raw = parts[:, :count]
@@ -297,19 +307,23 @@ class BM25Retriever:
             )
 
     def _buffers(self, n: int) -> tuple[Any, ...]:
-        """This thread's scratch of at least n places; the kernel leaves the first two zeroed."""
-        buffers = getattr(self._scratch, "buffers", None)
-        if buffers is None or len(buffers[0]) < n:
-            buffers = (
-                np.zeros(n),
-                np.zeros(n, dtype=np.int32),
-                np.empty(n, dtype=np.int32),
-                np.empty(n),
-                np.empty(n, dtype=np.int32),
-                np.empty(n, dtype=np.int32),
-            )
-            self._scratch.buffers = buffers
-        return buffers
+        """Scratch of at least n places, the first two zeroed; the kernel leaves them so."""
+        while self._spare:
+            try:
+                buffers = self._spare.pop()
+            except IndexError:  # another thread took the last one
+                break
+            if len(buffers[0]) >= n:
+                return buffers
+        n = max([n, *(len(index.ids) for index in list(self._indexes.values()))])
+        return (
+            np.zeros(n),
+            np.zeros(n, dtype=np.int32),
+            np.empty(n, dtype=np.int32),
+            np.empty(n),
+            np.empty(n, dtype=np.int32),
+            np.empty(n, dtype=np.int32),
+        )
 
     def _tokenise(self) -> tuple[TokenLists, TokenLists]:
         """Document and label tokens of the whole collection, by position."""
