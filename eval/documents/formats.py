@@ -10,6 +10,8 @@ from .numbers import CURRENCY
 
 _CURRENCY_CODE = re.compile(r"\[\$([^\]-]*)[^\]]*\]")
 _NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
+_KEPT = re.compile(rf'"([{CURRENCY}()])"|\\([{CURRENCY}()])')
+"""Quoted or escaped signs that say what a number is."""
 _GROUPED = re.compile(r"[#0?],[#0?]")
 _SCALED = re.compile(r"[#0?](,+)(?![#0?,])")
 _PLACES = re.compile(r"\.([#0?]+)")
@@ -26,7 +28,7 @@ def show_number(value: int | float, form: str) -> str:
     negative = value < 0
     section = sections[1] if negative and len(sections) > 1 and sections[1].strip() else sections[0]
     code = _CURRENCY_CODE.search(section)
-    bare = _NOT_SHOWN.sub("", section)
+    bare = _NOT_SHOWN.sub("", _KEPT.sub(r"\1\2", section))
     if not math.isfinite(_real(value)) or _GENERAL.fullmatch(form) or not re.search("[#0?]", bare):
         return _in_full(value)
     sign = next((c for c in (code[1] if code else bare) if c in CURRENCY), "")

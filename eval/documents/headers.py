@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .grid import Cell, Grid
-from .years import dates_column, follow, heads_years, names_period
+from .years import dates_column, follow, has_year, heads_years, names_period, neighbours
 
 UNLABELLED = "Total"
 """The row header of values in a row without any label: such a row closes a block with its sum."""
@@ -148,7 +148,7 @@ class HeaderReader:
                 self._last_values = r
                 if label is not None and self.indented:
                     self._leave(label, section=False)
-                header = self._row_header(label)
+                header = self._row_header(label, _inner_label(row, label))
                 for cell in values:
                     yield Located(cell, header, self.headings.header(cell), label is not None)
             elif label is not None and label.row == r and not self._has_data(own, label):
@@ -189,12 +189,16 @@ class HeaderReader:
             any(h.col == c.col and h.text == c.text for h in hs) for c, hs in zip(years, above, strict=True)
         ):
             return True
-        return self._last_values < 0 and not self._whole(above) and follow(c.text for c in years)
+        texts = [c.text for c in years]
+        return self._last_values < 0 and not self._whole(above, texts) and follow(texts)
 
-    def _whole(self, above: list[list[Cell]]) -> bool:
+    def _whole(self, above: list[list[Cell]], years: list[str]) -> bool:
         """Whether what stands above a row's cells are all their headings: the labels have one too, or each
-        cell has its own, which names no period."""
+        cell has its own, which names no period. Neighbouring years below headings without one (Group,
+        Company) are missing from them."""
         if not all(above):
+            return False
+        if neighbours(years) and not any(has_year(h.text) for headings in above for h in headings):
             return False
         innermost = [hs[-1] for hs in above]
         own = len({(h.row, h.col) for h in innermost}) == len(innermost)
@@ -230,14 +234,27 @@ class HeaderReader:
         elif self.sections and self.sections[-1].row < self._last_values:
             self.sections = []
 
-    def _row_header(self, label: Cell | None) -> str:
+    def _row_header(self, label: Cell | None, inner: Cell | None) -> str:
         parents = [s.text for s in self.sections if label is None or not s.sums(label)]
-        return _join((*parents, UNLABELLED if label is None else _clean(label.text)))
+        own = [UNLABELLED if label is None else _clean(label.text)]
+        return _join((*parents, *own, *([_clean(inner.text)] if inner else [])))
 
 
 def locate(grid: Grid) -> Iterator[Located]:
     """Every value of a table with its headers, in reading order."""
     return HeaderReader(grid).locate()
+
+
+def _inner_label(row: list[Cell], label: Cell | None) -> Cell | None:
+    """What tells the rows apart that one label spans: the words after it, before the first value."""
+    if label is None or label.rowspan == 1:
+        return None
+    for cell in row:
+        if cell.col >= label.end and cell.figure:
+            return None
+        if cell.col >= label.end and cell.worded:
+            return cell
+    return None
 
 
 def _stub_width(grid: Grid) -> int:

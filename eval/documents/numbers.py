@@ -35,7 +35,9 @@ def _number(figure: str) -> re.Pattern[str]:
 
 _NUMBERS = {style: _number(style.value) for style in Style}
 _BARE = re.compile(rf"[{DASHES}{CURRENCY}()+%\s]*([\d.][\d., '’]*?)\s*([{CURRENCY}%])?[{CURRENCY}()%\s]*")
-_COMMA_SURE = re.compile(rf"\d{{1,3}}(?:(?:\.|{_GROUP})\d{{3}})+,\d+|\d{{1,3}}(?:\.\d{{3}}){{2,}}")
+_COMMA_SURE = re.compile(
+    rf"\d{{1,3}}(?:(?:\.|{_GROUP})\d{{3}})+,\d+|\d{{1,3}}(?:\.\d{{3}}){{2,}}|\d{{4,}},\d+|0,\d+"
+)
 _COMMA_LIKELY = re.compile(r"\d+,\d{1,2}")
 _SPACED = re.compile(rf"\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:\.\d+)?")
 _COMMA_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -87,7 +89,9 @@ def style_of(texts: Iterable[str]) -> Style:
     """How the figures of one table are written; :attr:`Style.PLAIN` unless they leave no doubt.
 
     A decimal comma is certain where groups stand before it (1.234,5), where it has a percent or currency
-    sign (12,5 %), or in three cells (12,5); any figure that only a decimal point explains speaks against it.
+    sign (12,5 %), behind four digits (1234,5) or a nought (0,951), or in three cells (12,5) where no figure
+    looks grouped (beside 1,234 the cells 2,3 are notes); any figure that only a decimal point explains speaks
+    against it.
     """
     plain = sure = likely = spaced = grouped = 0
     for text in texts:
@@ -103,7 +107,7 @@ def style_of(texts: Iterable[str]) -> Style:
         elif _COMMA_LIKELY.fullmatch(figure):
             likely += 1
             sure += any(c in text for c in f"%{CURRENCY}")
-    if not plain and (sure or likely >= 3 or (likely and spaced)):
+    if not plain and (sure or (likely >= 3 and not grouped) or (likely and spaced)):
         return Style.COMMA
     return Style.SPACED if spaced and not grouped else Style.PLAIN
 

@@ -18,7 +18,14 @@ _MONTH = (
 _UNIT = re.compile(
     r"\(.*\)|(?:dollars|amounts|shares|figures|u\.?s\.? ?(?:dollars|\$)|[$€£¥₹])?[ (]*"
     r"(?:(?:are|expressed|stated) )?(?:in )?"
-    r"(?:thousands|millions|billions|percent(?:ages)?|dollars|euros?|usd|eur|gbp)\b.*",
+    r"(?:thousands|millions|billions|percent(?:ages)?|dollars|euros?|usd|eur|gbp)\b.*"
+    r"|(?:in )?(?:us|a|c|hk)?[$€£¥₹] ?(?:'?000s?|mm?|mn|bn|k|millions?|billions?|thousands?)\b.*"
+    r"|(?:usd|eur|gbp|chf) ?(?:mm?|mn|bn|k|'000s?)",
+    re.IGNORECASE,
+)
+_STUB = re.compile(
+    r"country|countries|(?:line )?items?|metrics?|indicators?|regions?|segments?|descriptions?|accounts?|"
+    r"name|category|categories",
     re.IGNORECASE,
 )
 _PERIOD = re.compile(
@@ -47,12 +54,25 @@ _DATES = re.compile(
 
 
 _FOUR = re.compile(r"\d{4}")
+_A_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 def heads_years(label: str) -> bool:
-    """Whether a row's label heads the years beside it: a unit or a period, not an item of the table."""
+    """Whether a row's label heads the years beside it: a unit, a period or what the labels are, not an item
+    of the table."""
     text = label.strip()[:200]
-    return any(p.fullmatch(text) for p in (_UNIT, _PERIOD_ALONE, _ENDED))
+    return any(p.fullmatch(text) for p in (_UNIT, _PERIOD_ALONE, _ENDED, _STUB))
+
+
+def neighbours(years: Iterable[str]) -> bool:
+    """Whether two or more years stand side by side, each one at most a year from the one before."""
+    numbers = [int(found[0]) for y in years if (found := _FOUR.search(y))]
+    return len(numbers) > 1 and all(abs(a - b) <= 1 for a, b in pairwise(numbers))
+
+
+def has_year(text: str) -> bool:
+    """Whether a heading has a year in it."""
+    return _A_YEAR.search(text) is not None
 
 
 def names_period(heading: str) -> bool:

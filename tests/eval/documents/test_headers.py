@@ -86,8 +86,8 @@ def test_a_row_label_that_spans_rows_and_years_as_labels():
         "<tr><td>Segment</td><td>Year</td><td>Sales</td></tr>"
         "<tr><td rowspan=2>Europe</td><td>FY2024</td><td>7</td></tr><tr><td>FY2023</td><td>8</td></tr>"
     )
-    assert found["7"][0] == "Europe"
-    assert found["8"] == ("Europe", "Sales")
+    assert found["7"] == ("Europe | FY2024", "Sales")
+    assert found["8"] == ("Europe | FY2023", "Sales")
     assert rows(["Due in", "Amount"], ["2026", "5"])["5"] == ("2026", "Amount")
 
 
