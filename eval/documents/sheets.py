@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,8 +81,14 @@ def _dialect(sample: str) -> dict[str, Any]:
     return {"delimiter": best, "skipinitialspace": f'{best} "' in sample}
 
 
+_EXPONENT = re.compile(r"[-+]?\d(?:\.\d{1,20}[eE][-+]?|[eE][-+])\d{1,2}")
+"""A number with an exponent; ``1E5`` may be a code."""
+
+
 def _plain_cell(column: int, text: str) -> SheetCell:
     lead = len(text) - len(text.lstrip()) if column == 0 else 0
+    if _EXPONENT.fullmatch(text.strip()):  # as pandas writes them
+        text = format(Decimal(text.strip()), "f")
     return SheetCell(column, " ".join(text.split()), 4.0 * lead)
 
 

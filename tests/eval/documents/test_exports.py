@@ -46,6 +46,16 @@ def test_a_column_of_notes_is_no_decimal_comma(tmp_path):
     assert [value for _, _, value in found] == ["1,234", "1,100", "900", "850", "(30)", "(20)"]
 
 
+def test_numbers_with_exponents_are_written_out(tmp_path):
+    assert read(tmp_path, "Item,A,B\nx,1.5e3,2e-05\ny,3,4\nz,1E5,-1.25E+06\n") == [
+        ("x", "A", "1500"),
+        ("x", "B", "0.00002"),
+        ("y", "A", "3"),
+        ("y", "B", "4"),
+        ("z", "B", "-1250000"),
+    ]
+
+
 def test_a_decimal_comma_behind_four_digits_or_a_nought_is_certain(tmp_path):
     text = "Item;2024;2023\nRevenue;1234,5;1100,2\nEPS;0,951;1,025\n"
     assert read(tmp_path, text) == [
