@@ -9,7 +9,7 @@ import pytest
 
 
 def refused(ran, *words, out=None):
-    """The command refused in one line that has all the words, and wrote nothing."""
+    """The line in which the command refused: it has all the words, and nothing was written."""
     assert ran.code == 2, ran.err
     (line,) = ran.errors
     assert line.startswith("abduce: ")
@@ -18,6 +18,7 @@ def refused(ran, *words, out=None):
         assert str(word) in line
     if out is not None:
         assert not out.exists() or not any(out.iterdir() if out.is_dir() else [out])
+    return line
 
 
 WRONG_FACTS = [
@@ -63,7 +64,7 @@ class TestFacts:
         folder.write()
         facts, out = folder.file("facts_dev.jsonl"), tmp_path / "tags.csv"
         ran = cli("tag", facts, "--data", folder.path, "--out", out)
-        refused(ran, f"{facts}:3:", *words[1:], out=out)
+        assert refused(ran, f"{facts}:3:", *words[1:], out=out)
 
     @pytest.mark.parametrize(("change", "words"), [*WRONG_FACTS, ({"gold": None}, ["3", "field 'gold'"])])
     def test_eval_too(self, cli, folder, tmp_path, change, words):
@@ -82,13 +83,13 @@ class TestFacts:
             "--out",
             out,
         )
-        refused(ran, f"{folder.file('facts_dev.jsonl')}:3:", *words[1:], out=out)
+        assert refused(ran, f"{folder.file('facts_dev.jsonl')}:3:", *words[1:], out=out)
 
     def test_a_gold_concept_that_is_not_in_the_taxonomy(self, cli, folder):
         folder.facts[0]["gold"] = "NoSuchConcept"
         folder.write()
         ran = cli("eval", "finance-no-model", "--row", "locus", "--data", folder.path, "--split", "dev")
-        refused(ran, folder.file("facts_dev.jsonl"), "field 'gold'", "NoSuchConcept", "f1")
+        assert refused(ran, folder.file("facts_dev.jsonl"), "field 'gold'", "NoSuchConcept", "f1")
 
     @pytest.mark.parametrize(
         ("name", "content", "words"),
@@ -106,21 +107,23 @@ class TestFacts:
     def test_files_that_are_none(self, cli, folder, tmp_path, name, content, words):
         path = tmp_path / name
         path.write_bytes(content)
-        refused(cli("tag", path, "--data", folder.path), path, *words)
+        assert refused(cli("tag", path, "--data", folder.path), path, *words)
 
     def test_missing_files_and_folders(self, cli, folder, tmp_path):
         nowhere = tmp_path / "nowhere"
-        refused(cli("tag", nowhere / "f.jsonl", "--data", folder.path), nowhere / "f.jsonl", "no such file")
-        refused(cli("tag", "--data", nowhere), nowhere, "no such data folder")
-        refused(cli("tag", "--data", folder.file("concepts.jsonl")), "is not a folder")
-        refused(cli("tag", tmp_path, "--data", folder.path), tmp_path)
-        refused(
+        assert refused(
+            cli("tag", nowhere / "f.jsonl", "--data", folder.path), nowhere / "f.jsonl", "no such file"
+        )
+        assert refused(cli("tag", "--data", nowhere), nowhere, "no such data folder")
+        assert refused(cli("tag", "--data", folder.file("concepts.jsonl")), "is not a folder")
+        assert refused(cli("tag", tmp_path, "--data", folder.path), tmp_path)
+        assert refused(
             cli("eval", "finance-no-model", "--data", folder.path, "--split", "test"),
             folder.file("facts_test.jsonl.gz"),
             "no such file",
         )
         folder.file("contexts.jsonl").unlink()
-        refused(
+        assert refused(
             cli("eval", "finance-no-model", "--data", folder.path, "--split", "dev"),
             folder.file("contexts.jsonl.gz"),
             "no such file",
@@ -130,7 +133,7 @@ class TestFacts:
         folder.contexts.append({"context_id": "c3", "source_context": ""})
         folder.write()
         facts = folder.file("facts_dev.jsonl")
-        refused(
+        assert refused(
             cli("tag", facts, "--data", folder.path),
             f"{folder.file('contexts.jsonl')}:3:",
             "field 'source_context'",
@@ -191,40 +194,48 @@ class TestTaxonomies:
         folder.concepts.append(row)
         folder.write()
         facts, concepts = folder.file("facts_dev.jsonl"), folder.file("concepts.jsonl")
-        refused(cli("tag", facts, "--data", folder.path), str(concepts) + words[0], *words[1:])
-        refused(cli("tag", facts, "--taxonomy", concepts, "--data", folder.path), *words)
+        assert refused(cli("tag", facts, "--data", folder.path), str(concepts) + words[0], *words[1:])
+        assert refused(cli("tag", facts, "--taxonomy", concepts, "--data", folder.path), *words)
 
     def test_an_empty_one_and_one_without_a_label_column(self, cli, folder, tmp_path):
         facts, mine = folder.file("facts_dev.jsonl"), tmp_path / "mine.csv"
         mine.write_text("id,name\nA,a\n")
-        refused(cli("tag", facts, "--taxonomy", mine), f"{mine}:2:", "field 'label'", "is missing")
+        assert refused(cli("tag", facts, "--taxonomy", mine), f"{mine}:2:", "field 'label'", "is missing")
         mine.write_text("id,label\n")
-        refused(cli("tag", facts, "--taxonomy", mine), mine, "has no concepts")
+        assert refused(cli("tag", facts, "--taxonomy", mine), mine, "has no concepts")
 
     def test_unknown_names(self, cli, folder):
         facts = folder.file("facts_dev.jsonl")
-        refused(cli("tag", facts, "--taxonomy", "us-gaap-1999"), "no taxonomy 'us-gaap-1999'", "us-gaap-2024")
+        assert refused(
+            cli("tag", facts, "--taxonomy", "us-gaap-1999"), "no taxonomy 'us-gaap-1999'", "us-gaap-2024"
+        )
 
 
 class TestNames:
     def test_programs(self, cli, folder):
         facts = folder.file("facts_dev.jsonl")
-        refused(cli("tag", facts, "--data", folder.path, "--program", "nope"), "no program 'nope'", "locus")
-        refused(cli("tag", facts, "--data", folder.path, "--program", "probe: label"), "is an oracle")
+        assert refused(
+            cli("tag", facts, "--data", folder.path, "--program", "nope"), "no program 'nope'", "locus"
+        )
+        assert refused(cli("tag", facts, "--data", folder.path, "--program", "probe: label"), "is an oracle")
 
     def test_a_program_that_needs_a_model_says_so(self, cli, folder):
         ran = cli("tag", folder.file("facts_dev.jsonl"), "--data", folder.path, "--program", "FHS")
-        refused(ran, "'FHS'", "language model")
+        assert refused(ran, "'FHS'", "language model")
 
     def test_facts_experiments_rows_splits_and_schemas(self, cli, folder, tmp_path):
         facts = folder.file("facts_dev.jsonl")
         at = ("--data", folder.path, "--split", "dev")
-        refused(cli("tag", facts, "--data", folder.path, "--explain", "f9"), facts, "no fact 'f9'")
-        refused(cli("eval", "nope", *at), "no experiment 'nope'", "finance-no-model")
-        refused(cli("eval", "finance-no-model", "--row", "nope", *at), "no row 'nope'", "locus")
-        refused(cli("eval", "finance-no-model", "--split", "nope", "--data", folder.path), "no split 'nope'")
-        refused(cli("tag", facts, "--data", folder.path, "--schema", "nope"), "no schema 'nope'")
-        refused(cli("tag", facts, "--data", folder.path, "--schema", tmp_path / "no.toml"), "no schema file")
+        assert refused(cli("tag", facts, "--data", folder.path, "--explain", "f9"), facts, "no fact 'f9'")
+        assert refused(cli("eval", "nope", *at), "no experiment 'nope'", "finance-no-model")
+        assert refused(cli("eval", "finance-no-model", "--row", "nope", *at), "no row 'nope'", "locus")
+        assert refused(
+            cli("eval", "finance-no-model", "--split", "nope", "--data", folder.path), "no split 'nope'"
+        )
+        assert refused(cli("tag", facts, "--data", folder.path, "--schema", "nope"), "no schema 'nope'")
+        assert refused(
+            cli("tag", facts, "--data", folder.path, "--schema", tmp_path / "no.toml"), "no schema file"
+        )
 
 
 EXPERIMENTS = [
@@ -263,22 +274,22 @@ class TestExperiments:
         path, out = tmp_path / "mine.toml", tmp_path / "run"
         path.write_text(text)
         ran = cli("eval", path, "--data", folder.path, "--split", "dev", "--out", out)
-        refused(ran, path, *words, out=out)
+        assert refused(ran, path, *words, out=out)
 
     @pytest.mark.parametrize(("text", "words"), SETTINGS)
     def test_settings_that_do_not_fit(self, cli, folder, tmp_path, text, words):
         path, out = tmp_path / "mine.toml", tmp_path / "run"
         path.write_text(text)
         ran = cli("eval", path, "--data", folder.path, "--split", "dev", "--out", out)
-        refused(ran, *words, out=out)
+        assert refused(ran, *words, out=out)
 
     def test_a_missing_one(self, cli, tmp_path):
-        refused(cli("eval", tmp_path / "no.toml"), tmp_path / "no.toml", "no such experiment file")
+        assert refused(cli("eval", tmp_path / "no.toml"), tmp_path / "no.toml", "no such experiment file")
 
     def test_one_that_is_not_UTF_8(self, cli, tmp_path):
         path = tmp_path / "mine.toml"
         path.write_bytes(b'name = "\xff"')
-        refused(cli("eval", path), path, "is not UTF-8")
+        assert refused(cli("eval", path), path, "is not UTF-8")
 
 
 class TestOutput:
@@ -286,7 +297,7 @@ class TestOutput:
         taken = tmp_path / "file"
         taken.write_text("mine")
         facts = folder.file("facts_dev.jsonl")
-        refused(cli("tag", facts, "--data", folder.path, "--out", taken / "tags.csv"), taken)
+        assert refused(cli("tag", facts, "--data", folder.path, "--out", taken / "tags.csv"), taken)
         ran = cli(
             "eval",
             "finance-no-model",
@@ -299,7 +310,7 @@ class TestOutput:
             "--out",
             taken,
         )
-        refused(ran, taken)
+        assert refused(ran, taken)
         assert taken.read_text() == "mine"
 
     def test_an_old_file_survives_a_run_that_fails(self, cli, folder, tmp_path):
@@ -307,7 +318,7 @@ class TestOutput:
         out.write_text("old")
         folder.facts.append("{")
         folder.write()
-        refused(
+        assert refused(
             cli("tag", folder.file("facts_dev.jsonl"), "--data", folder.path, "--out", out), "is not JSON"
         )
         assert out.read_text() == "old"

@@ -6,7 +6,6 @@ import random
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,155 +14,14 @@ import numpy as np
 import pytest
 from abduce.retrievers.base import Retriever, Where
 from abduce.retrievers.bm25 import BM25Retriever
-from abduce.retrievers.collection import Collection
 from abduce.retrievers.corpus import Corpus
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.retrievers.tokenize import tok
 from abduce.signatures.types import Concept
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from bm25_oracle import agree, brute_force
 
-from .conftest import WORDS, made_taxonomy, us_gaap
-
-
-def brute_force(
-    collection: Collection[Any], query: str, datatype: str | None, keep: Any, w_cov: float = 1.0
-) -> list[tuple[float, ...]]:
-    """SPEC section 2, written down as slowly as it reads: (-score, -label, -query, -bm25, id), ascending."""
-    with_datatype = datatype is None
-    chosen = [c for c in collection if datatype is None or collection.datatype(c) == datatype]
-    docs = [Counter(tok(collection.document(c, with_datatype))) for c in chosen]
-    average = sum(d.total() for d in docs) / len(docs)
-    df = Counter(t for d in docs for t in d)
-    q = set(tok(query))
-    raw = []
-    for d in docs:
-        parts = [
-            math.log(1 + (len(docs) - df[t] + 0.5) / (df[t] + 0.5))
-            * d[t]
-            / (d[t] + 1.5 * (0.25 + 0.75 * d.total() / average))
-            for t in q
-            if t in d
-        ]
-        raw.append(sum(parts))
-    rows = [(c, r) for c, r in zip(chosen, raw, strict=True) if keep(c)]
-    low, high = min(r for _, r in rows), max(r for _, r in rows)
-    ranked = []
-    for c, r in rows:
-        label = set(tok(collection.heading(c)))
-        cov_label, cov_query = len(q & label) / max(len(label), 1), len(q & label) / max(len(q), 1)
-        norm = (r - low) / (high - low) if high > low else 1.0
-        ranked.append((-(norm + w_cov * (cov_label + cov_query)), -cov_label, -cov_query, -r, c.id))
-    return sorted(ranked)
-
-
-def agree(ranking: Any, expected: list[tuple[float, ...]], k: int) -> None:
-    """The same scores, and the same ids wherever scores are further apart than rounding."""
-    expected = expected[:k]
-    c = ranking.components
-    columns = (ranking.scores, c["cov_label"], c["cov_query"], c["bm25"])
-    keys = [tuple(-float(x) for x in row) for row in zip(*columns, strict=True)]
-    assert [*zip(keys, ranking.ids, strict=True)] == sorted(zip(keys, ranking.ids, strict=True))
-    np.testing.assert_allclose(ranking.scores, [-e[0] for e in expected], rtol=0, atol=1e-9)
-    for place, (id_, e) in enumerate(zip(ranking.ids, expected, strict=True)):
-        near = [x[-1] for x in expected if abs(x[0] - e[0]) < 1e-9]
-        assert id_ == e[-1] or (id_ in near and len(near) > 1), (place, id_, e)
-
-
-def test_equals_a_brute_force_over_the_whole_inventory(taxonomy: Taxonomy) -> None:
-    retriever = BM25Retriever(taxonomy)
-    rng = random.Random(3)
-    chosen = rng.sample(taxonomy.ids, 6)
-    for id_ in chosen:
-        concept = taxonomy[id_]
-        query = f"total {concept.label} at year end nosuchword"
-        for datatype in (concept.datatype, None):
-            [got] = retriever.search([query], 200, [Where(datatype)])
-            agree(got, brute_force(taxonomy, query, datatype, lambda c: True), 200)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    seed=st.integers(0, 5),
-    words=st.lists(st.sampled_from([*WORDS, "unknown", "assetLiability"]), max_size=8),
-    datatype=st.sampled_from(["monetaryItemType", "sharesItemType", None]),
-    k=st.sampled_from([1, 3, 50, 1000]),
-    filing=st.sampled_from([None, "F3"]),
-    w_cov=st.sampled_from([0.0, 1.0, 2.5]),
-)
-def test_equals_a_brute_force_under_every_filter(
-    seed: int, words: list[str], datatype: str | None, k: int, filing: str | None, w_cov: float
-) -> None:
-    taxonomy = made_taxonomy(60, seed)
-    query = " ".join(words)
-    where = Where(datatype, (("filing_id", filing),) if filing else ())
-    [got] = BM25Retriever(taxonomy, w_cov=w_cov).search([query], k, [where])
-    expected = brute_force(taxonomy, query, datatype, lambda c: c.metadata["filing_id"] != filing, w_cov)
-    agree(got, expected, k)
-    assert got.candidates == len(expected)
-    assert len(got) == min(k, len(expected))
-
-
-def sparse_taxonomy(n: int, seed: int) -> Taxonomy:
-    """Concepts with common words, words of some and words of one or two; many score alike."""
-    rng = random.Random(seed)
-    rare = [f"rare{i}" for i in range(n)]
-    common = WORDS[:4]
-    concepts = []
-    for i in range(n):
-        label = [*rng.choices(common, k=rng.randint(0, 2)), *rng.choices(WORDS, k=1), *rng.choices(rare, k=1)]
-        definition = [*rng.choices(common, k=2), *rng.choices(rare, k=rng.randint(0, 2))]
-        datatype = rng.choice(["monetaryItemType", "sharesItemType"])
-        filing = {"filing_id": f"F{i % 3}"}
-        concepts.append(
-            Concept(
-                id=f"C{i:04d}",
-                label=" ".join(label),
-                definition=" ".join(definition),
-                datatype=datatype,
-                metadata=filing,
-            )
-        )
-    return Taxonomy(concepts, "sparse")
-
-
-@pytest.fixture(scope="module")
-def sparse() -> list[Taxonomy]:
-    return [sparse_taxonomy(n, seed) for seed, n in enumerate((63, 400, 640, 641))]
-
-
-@settings(max_examples=80, deadline=None)
-@given(data=st.data(), k=st.sampled_from([1, 2, 5, 10, 300]), w_cov=st.sampled_from([0.0, 0.3, 1.0]))
-def test_equals_a_brute_force_for_rare_and_for_common_words(
-    sparse: list[Taxonomy], data: st.DataObject, k: int, w_cov: float
-) -> None:
-    taxonomy = data.draw(st.sampled_from(sparse))
-    rare = st.integers(0, len(taxonomy) - 1).map(lambda i: f"rare{i}")
-    words = st.one_of(rare, st.sampled_from(WORDS[:4]), st.sampled_from([*WORDS, "unknown"]))
-    query = " ".join(data.draw(st.lists(words, max_size=6)))
-    filing = data.draw(st.sampled_from([None, "F1"]))
-    datatype = data.draw(st.sampled_from([None, "sharesItemType"]))
-    where = Where(datatype, (("filing_id", filing),) if filing else ())
-    expected = brute_force(taxonomy, query, datatype, lambda c: c.metadata["filing_id"] != filing, w_cov)
-    [got] = BM25Retriever(taxonomy, w_cov=w_cov).search([query], k, [where])
-    agree(got, expected, k)
-    assert len(got) == min(k, len(expected))
-
-
-def test_one_retriever_leaves_nothing_behind_between_queries(sparse: list[Taxonomy]) -> None:
-    """Common and rare words, filtered and not, one after the other on one scratch."""
-    rng = random.Random(7)
-    retriever = BM25Retriever(sparse[2], threads=1)
-    pool = [*WORDS, *(f"rare{i}" for i in range(640))]
-    for _ in range(60):
-        query = " ".join(rng.choices(pool, k=rng.randint(0, 5)) + rng.choices(WORDS[:4], k=rng.randint(0, 3)))
-        where = [rng.choice([None, Where("sharesItemType"), Where(None, (("filing_id", "F1"),))])]
-        [used], [fresh] = (
-            r.search([query], 10, where) for r in (retriever, BM25Retriever(sparse[2], threads=1))
-        )
-        assert used.ids == fresh.ids
-        np.testing.assert_array_equal(used.scores, fresh.scores)
+from .conftest import WORDS, us_gaap
 
 
 def test_weights_are_those_of_bm25s(made: Taxonomy) -> None:
