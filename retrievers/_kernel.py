@@ -134,70 +134,45 @@ def _summits(raw, n, summits):  # type: ignore[no-untyped-def]
     return low, high
 
 
-_POSTINGS = (
-    _read(int64),
-    _read(int32),
-    _read(float64),
-    _read(int64),
-    _read(int32),
-    _read(int32),
-    float32[::1],
-)
-_SCRATCH = (float64[::1], int32[::1], int32[::1], float64[::1], int32[::1], int32[::1], float64[::1])
-
-
-@compiled(
-    int64(
+_POSTINGS = types.Tuple(
+    [
+        _read(int64),
         _read(int32),
-        int64,
-        *_POSTINGS,
-        _read(boolean),
-        float64,
-        int64,
-        *_SCRATCH,
-        int32[::1],
-        float64[:, ::1],
-    )
+        _read(float64),
+        _read(int64),
+        _read(int32),
+        _read(int32),
+        float32[::1],
+    ]
 )
+_SCRATCH = types.Tuple(
+    [float64[::1], int32[::1], int32[::1], float64[::1], int32[::1], int32[::1], float64[::1]]
+)
+_SEARCHED = (_POSTINGS, _read(boolean), float64, int64, _SCRATCH)
+
+
+@compiled(int64(_read(int32), int64, *_SEARCHED, int32[::1], float64[:, ::1]))
 def _rank(  # type: ignore[no-untyped-def]
-    query,
-    n_query,
-    indptr,
-    indices,
-    weights,
-    label_indptr,
-    label_indices,
-    label_lengths,
-    label_shares,
-    allowed,
-    w_cov,
-    k,
-    raw,
-    overlap,
-    touched,
-    scores,
-    order,
-    spare,
-    heap,
-    found,
-    columns,
+    query, n_query, postings, allowed, w_cov, k, scratch, found, columns
 ):
     """Score one query over all documents that pass and write the first ``k`` in order.
 
     Args:
         query: numbers of the query's known tokens, ascending; ``n_query`` counts distinct ones, known or not.
-        indptr, indices, weights: postings by token, their weights above 0.
-        label_indptr, label_indices: by token, the documents whose label has it.
-        label_lengths: distinct label tokens of each of the N documents; ``label_shares`` 1 over that, or 0.
+        postings: indptr, indices, weights (by token, weights above 0); label_indptr, label_indices (by token,
+            the documents whose label has it); label_lengths (distinct label tokens of each of the N
+            documents); label_shares (1 over that, or 0).
         allowed: mask of documents that pass the filter (N,); empty: all pass.
-        raw, overlap: zeroed scratch of N places; zeroed again on return.
-        touched, scores, order, spare: scratch of N places; ``heap`` of k places.
+        scratch: raw, overlap (N places, zeroed, and zeroed again on return); touched, scores, order, spare
+            (N places); heap (k places).
         found, columns: out, (k,) document numbers and (5, k) score, bm25_norm, cov_label, cov_query,
             bm25, best first.
 
     Returns:
         How many places were filled: the lesser of k and the documents that pass.
     """
+    indptr, indices, weights, label_indptr, label_indices, label_lengths, label_shares = postings
+    raw, overlap, touched, scores, order, spare, heap = scratch
     n = label_lengths.shape[0]
     masked = allowed.shape[0] > 0
     n_passing = n
@@ -342,44 +317,10 @@ def _rank(  # type: ignore[no-untyped-def]
 
 
 @compiled(
-    void(
-        _read(int32),
-        _read(int64),
-        _read(int64),
-        *_POSTINGS,
-        _read(boolean),
-        float64,
-        int64,
-        *_SCRATCH,
-        int64[::1],
-        int32[:, ::1],
-        float64[:, :, ::1],
-    )
+    void(_read(int32), _read(int64), _read(int64), *_SEARCHED, int64[::1], int32[:, ::1], float64[:, :, ::1])
 )
 def rank_batch(  # type: ignore[no-untyped-def]
-    tokens,
-    starts,
-    n_query,
-    indptr,
-    indices,
-    weights,
-    label_indptr,
-    label_indices,
-    label_lengths,
-    label_shares,
-    allowed,
-    w_cov,
-    k,
-    raw,
-    overlap,
-    touched,
-    scores,
-    order,
-    spare,
-    heap,
-    counts,
-    found,
-    columns,
+    tokens, starts, n_query, postings, allowed, w_cov, k, scratch, counts, found, columns
 ):
     """Rank Q queries over the same documents.
 
@@ -389,26 +330,5 @@ def rank_batch(  # type: ignore[no-untyped-def]
         counts, found, columns: out, (Q,), (Q, k) and (Q, 5, k); the rest as in :func:`_rank`.
     """
     for q in range(n_query.shape[0]):
-        counts[q] = _rank(
-            tokens[starts[q] : starts[q + 1]],
-            n_query[q],
-            indptr,
-            indices,
-            weights,
-            label_indptr,
-            label_indices,
-            label_lengths,
-            label_shares,
-            allowed,
-            w_cov,
-            k,
-            raw,
-            overlap,
-            touched,
-            scores,
-            order,
-            spare,
-            heap,
-            found[q],
-            columns[q],
-        )
+        query = tokens[starts[q] : starts[q + 1]]
+        counts[q] = _rank(query, n_query[q], postings, allowed, w_cov, k, scratch, found[q], columns[q])

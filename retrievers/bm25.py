@@ -42,11 +42,11 @@ _SHARES = 4
 
 @dataclass(frozen=True)
 class _Index:
-    """Postings with the ids of their documents, and 1 over the length of each label (0: no label)."""
+    """Postings with the ids of their documents, and what the kernel reads of them."""
 
     postings: Postings
     ids: Any
-    label_shares: npt.NDArray[np.float32]
+    arrays: tuple[npt.NDArray[Any], ...]
 
 
 class BM25Retriever:
@@ -278,18 +278,11 @@ class BM25Retriever:
             np.array(flat, dtype=np.int32),
             starts,
             n_query,
-            postings.indptr,
-            postings.indices,
-            postings.weights,
-            postings.label_indptr,
-            postings.label_indices,
-            postings.label_lengths,
-            index.label_shares,
+            index.arrays,
             allowed,
             self.w_cov,
             k,
-            *buffers,
-            np.empty(k),
+            (*buffers, np.empty(k)),
             counts,
             found,
             columns,
@@ -353,7 +346,9 @@ class BM25Retriever:
         ids = np.array(self.collection.ids, dtype=object)
         lengths = postings.label_lengths
         shares = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-        return _Index(postings, ids[postings.rows], shares.astype(np.float32))
+        p = postings
+        lists = p.indptr, p.indices, p.weights, p.label_indptr, p.label_indices, p.label_lengths
+        return _Index(postings, ids[p.rows], (*lists, shares.astype(np.float32)))
 
     def _post(self, datatype: str | None) -> Postings:
         documents, labels = self._tokenise()
