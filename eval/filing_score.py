@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -95,31 +95,32 @@ def print_score(
 
 def fixed_table(calibration: Calibration, confidence: Sequence[float], right: Sequence[bool]) -> RichTable:
     """What the thresholds of a calibration, chosen on other facts, accept of these."""
-    table = RichTable(title=f"What may be accepted unseen, by thresholds fixed on {calibration.split}")
-    for name in ("for a precision of", "confidence at least", "accepted", "right among them"):
-        table.add_column(name, justify="right")
     sure, truth = np.asarray(confidence), np.asarray(right)
+    lines = []
     for wanted, threshold in zip(calibration.wanted, calibration.thresholds, strict=True):
-        if threshold is None:
-            table.add_row(f"{wanted:.0%}", "-", "0.0%", "-")
-            continue
-        taken = sure >= threshold
-        share = f"{truth[taken].mean():.1%}" if taken.any() else "-"
-        table.add_row(f"{wanted:.0%}", f"{threshold:.3f}", f"{taken.mean():.1%}", share)
-    return table
+        taken = sure >= (np.inf if threshold is None else threshold)
+        precision = float(truth[taken].mean()) if taken.any() else None
+        lines.append((wanted, threshold, float(taken.mean()), precision))
+    return _accepted(f"What may be accepted unseen, by thresholds fixed on {calibration.split}", lines)
 
 
 def acceptance_table(confidence: Sequence[float], right: Sequence[bool]) -> RichTable:
     """A risk-coverage table: what share of these facts can be accepted at which precision, by the thresholds
     that are best on them."""
-    table = RichTable(title="What can be accepted unseen")
-    for name in ("wanted precision", "confidence at least", "accepted", "right among them"):
+    lines = risk_coverage(confidence, right)
+    return _accepted(
+        "What can be accepted unseen", [(x.wanted, x.threshold, x.coverage, x.precision) for x in lines]
+    )
+
+
+def _accepted(title: str, lines: Iterable[tuple[float, float | None, float, float | None]]) -> RichTable:
+    """A line for each wanted precision: threshold (None: there is none), accepted share, share of right ones
+    among them (None: none is accepted)."""
+    table = RichTable(title=title)
+    for name in ("for a precision of", "confidence at least", "accepted", "right among them"):
         table.add_column(name, justify="right")
-    for line in risk_coverage(confidence, right):
-        if line.threshold is None:
-            table.add_row(f"{line.wanted:.0%}", "-", "0.0%", "-")
-        else:
-            table.add_row(
-                f"{line.wanted:.0%}", f"{line.threshold:.3f}", f"{line.coverage:.1%}", f"{line.precision:.1%}"
-            )
+    for wanted, threshold, accepted, precision in lines:
+        shown = "-" if threshold is None else f"{threshold:.3f}"
+        right = "-" if threshold is None or precision is None else f"{precision:.1%}"
+        table.add_row(f"{wanted:.0%}", shown, f"{accepted:.1%}", right)
     return table

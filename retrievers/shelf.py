@@ -41,7 +41,6 @@ that say that their period ended later) too."""
 K = TypeVar("K")
 V = TypeVar("V")
 
-
 _DECLARED = re.compile(r"[^ ]+ [^ ]+ (\d{4}-\d\d-\d\d)( amended)?")
 
 
@@ -76,9 +75,6 @@ class Codes:
 
 
 _FIELDS = ("header", "chain", "column", "mention")
-_OTHERS = ("context", "page", "content", "filing", "datatype", "concept")
-
-
 _KIND = ("period", "digits", "year")
 COLUMNS = (*_FIELDS, *"context page content company filing datatype concept".split(), *_KIND)
 """What makes two precedents the same voter, each a code or a number."""

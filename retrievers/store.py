@@ -80,13 +80,6 @@ class Writer:
         self.array(f"{name}.data", column.data)
         self.array(f"{name}.offsets", column.offsets)
 
-    def file(self, name: str) -> Path:
-        """A path for a file that another library writes; call :meth:`entered` afterwards."""
-        return self.folder / name
-
-    def entered(self, name: str) -> None:
-        self._enter(self.folder / name)
-
     def collection(self, collection: Collection[Any]) -> None:
         """Store the items and say which they are; their corpus hash covers every field."""
         columns = collection.columns()

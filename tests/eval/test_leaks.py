@@ -1,9 +1,10 @@
 """The leak guards of abduce tag, end to end: never the document's own filing, however it comes in; and never
 its company under scope others."""
 
-import csv
 import json
+from functools import partial
 
+import made_filing
 import pytest
 from abduce.eval.cli import app
 from abduce.eval.documents.read import read_document
@@ -11,6 +12,7 @@ from abduce.eval.precedents import PrecedentSource, read_precedents
 from abduce.eval.sameness import FEWEST
 from abduce.eval.tagsfile import PROVENANCE
 from abduce.retrievers.errors import InputError
+from made_filing import tag, write_concepts
 from typer.testing import CliRunner
 
 WORDS = (
@@ -20,58 +22,16 @@ ROWS = [f"{a} {b}" for a, b in zip(WORDS, WORDS[1:] + WORDS[:1], strict=True)] +
 assert len(ROWS) > FEWEST
 
 
-def filing(year, first=100, company="Acme Inc.", kind="10-K", tagged=True, extra="", only=None):
-    """A filing of two columns; a row's tag is T0, T1, ..."""
-    cover = {"EntityRegistrantName": company, "DocumentType": kind, "DocumentPeriodEndDate": f"{year}-12-31"}
-    about = "".join(
-        f'<ix:nonNumeric name="dei:{k}" contextRef="c">{v}</ix:nonNumeric>' for k, v in cover.items()
-    )
-
-    def number(i, shift):
-        value = str(first + 10 * i + shift)
-        tag = f'<ix:nonFraction name="us-gaap:T{i}" contextRef="c" unitRef="usd">{value}</ix:nonFraction>'
-        return f"<td>{tag if tagged else value}</td>"
-
-    rows = "".join(
-        f"<tr><td>{label}</td>{number(i, 0)}{number(i, -7)}</tr>"
-        for i, label in enumerate(ROWS)
-        if only is None or i in only
-    )
-    hidden = f"<div style='display:none'>{about}</div>" if tagged else ""
-    return f"""<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
-{hidden}{extra}<p>In millions</p><table><tr><td></td><td>{year}</td><td>{year - 1}</td></tr>{rows}</table>
-</body></html>"""
+filing = partial(made_filing.page, rows=ROWS)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    concepts = [
-        {"id": f"T{i}", "label": f"concept {i}", "datatype": "monetaryItemType"} for i in range(len(ROWS))
-    ]
-    (tmp_path / "concepts.jsonl").write_text("\n".join(map(json.dumps, concepts)))
+    write_concepts(tmp_path, len(ROWS))
     (tmp_path / "new.htm").write_text(filing(2024))
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "new.htm").write_text(filing(2023, first=5000))
     return tmp_path
-
-
-def tag(folder, document, *arguments, out="t.csv"):
-    done = CliRunner().invoke(
-        app,
-        [
-            "tag",
-            str(folder / document),
-            "--taxonomy",
-            str(folder / "concepts.jsonl"),
-            "--out",
-            str(folder / out),
-        ]
-        + [str(a) for a in arguments],
-    )
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    with (folder / out).open(newline="") as stream:
-        return list(csv.DictReader(stream)), done.stderr
 
 
 def voted(rows):

@@ -3,11 +3,14 @@
 import csv
 import gzip
 import json
+from functools import partial
 
+import made_filing
 import pytest
 from abduce.eval.cli import app
 from abduce.eval.precedents import read_precedents
 from abduce.retrievers.errors import InputError
+from made_filing import tag, write_concepts
 from typer.testing import CliRunner
 
 ROWS = [
@@ -16,50 +19,17 @@ ROWS = [
 TRIMMED = ("fact_id", "value", "datatype", "concept", "locus", "modality")
 
 
-def page(year, first=100, company="Acme Inc.", tagged=True, extra="", rows=ROWS, text=""):
-    """A filing of two columns; a row's tag is T0, T1, ..."""
-    cover = {
-        "EntityRegistrantName": company,
-        "DocumentType": "10-K",
-        "DocumentPeriodEndDate": f"{year}-12-31",
-    }
-    about = "".join(
-        f'<ix:nonNumeric name="dei:{k}" contextRef="c">{v}</ix:nonNumeric>' for k, v in cover.items()
-    )
-
-    def number(i, shift):
-        value = str(first + 10 * i + shift)
-        tag = f'<ix:nonFraction name="us-gaap:T{i}" contextRef="c" unitRef="usd">{value}</ix:nonFraction>'
-        return f"<td>{tag if tagged else value}</td>"
-
-    body = "".join(f"<tr><td>{r}</td>{number(i, 0)}{number(i, -7)}</tr>" for i, r in enumerate(rows))
-    hidden = f"<div style='display:none'>{about}</div>" if tagged else ""
-    return f"""<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
-{hidden}{extra}<p>In millions</p><table><tr><td></td><td>{year}</td><td>{year - 1}</td></tr>{body}</table>
-{text}</body></html>"""
+page = partial(made_filing.page, rows=ROWS)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    concepts = [
-        {"id": f"T{i}", "label": f"concept {i}", "datatype": "monetaryItemType"} for i in range(len(ROWS))
-    ]
-    (tmp_path / "concepts.jsonl").write_text("\n".join(map(json.dumps, concepts)))
+    write_concepts(tmp_path, len(ROWS))
     (tmp_path / "new.htm").write_text(page(2024))
     (tmp_path / "old.htm").write_text(page(2023, first=5000))
     (tmp_path / "beta.htm").write_text(page(2023, first=7000, company="Beta Corp"))
     (tmp_path / "plain.htm").write_text(page(2024, tagged=False))
     return tmp_path
-
-
-def tag(folder, document, *arguments, out="t.csv", precedents=()):
-    given = [x for p in precedents for x in ("--precedents", str(folder / p))]
-    command = ["tag", folder / document, "--taxonomy", folder / "concepts.jsonl", "--out", folder / out]
-    done = CliRunner().invoke(app, [*map(str, command), *given, *map(str, arguments)])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    with (folder / out).open(newline="") as stream:
-        return list(csv.DictReader(stream)), done.stderr
 
 
 def voters(rows):

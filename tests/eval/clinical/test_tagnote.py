@@ -5,88 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
 from abduce.eval.clinical.coding import Coder, code_mentions
-from abduce.eval.clinical.note import MAX_NOTE, read_mentions, read_note
+from abduce.eval.clinical.note import read_mentions, read_note
 from abduce.eval.clinical.tagnote import COLUMNS, tag_note
-from abduce.eval.clinical.within import build_within
-from abduce.programs.presets import Parts, build, spec_named
-from abduce.programs.serialize import Serializer
 from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
-from abduce.retrievers.errors import InputError
-from abduce.retrievers.precedents import Precedents, Tagged
+from abduce.retrievers.precedents import Tagged
 from abduce.retrievers.taxonomy import Taxonomy
-from abduce.signatures.dimensions import load_schema
-from abduce.signatures.types import Concept, Fact, SourceContext
+from abduce.signatures.types import Fact, SourceContext
+from made_note import TEXT, coder, concept, write
 from rich.console import Console
 
 UNTOLD = "and no word of the mention tells them apart"
-TEXT = "A man with classical cholera and fever. He was a carrier of cholera. Fever again, fevers never.\n"
 
 CASE = "Seen was\na man of caf\u00e9s.\nHis tabes gravis was old."
-
-
-def concept(code: str, label: str, definition: str = "", **metadata: object) -> Concept:
-    return Concept(id=code, label=label, definition=definition, datatype="diagnosis", metadata=metadata)
-
-
-TAXONOMY = Taxonomy(
-    [
-        concept(
-            "A00.0",
-            "Cholera due to Vibrio cholerae 01, biovar cholerae",
-            "Classical cholera ; Intestinal infectious diseases > Cholera ; Cholera (epidemic), classical",
-            excludes1=["A00: carrier of cholera (Z22.1)"],
-            excludes2=["A00-A09: fever of another kind (R51-R52)"],
-            chapter="1",
-            chapter_excludes1=["localized infections - see body system-related chapters"],
-            chapter_excludes2=["symptoms and signs (R00-R94)", "influenza (J00-J22)"],
-        ),
-        concept("A00.9", "Cholera, unspecified", excludes1=["A00: carrier of cholera (Z22.1)"]),
-        concept(
-            "R50.9",
-            "Fever, unspecified",
-            chapter="18",
-            chapter_excludes1=["conditions of the newborn (P04-P96)"],
-        ),
-        concept("P81.9", "Disturbance of temperature of newborn, unspecified"),
-        concept("Z22.1", "Carrier of other intestinal infectious diseases", "Carrier of cholera"),
-    ],
-    "icd-test",
-    ("id", "label", "definition"),
-)
 
 
 @pytest.fixture(scope="module")
 def program() -> Coder:
     return coder("locus")
-
-
-def coder(name: str, taxonomy: Taxonomy = TAXONOMY, tagged: Sequence[Tagged] = ()) -> Coder:
-    index = BM25Retriever(taxonomy)
-    precedents = Precedents(tagged) if tagged else None
-    parts = Parts(
-        lambda _: index,
-        taxonomy,
-        load_schema("icd10cm"),
-        Serializer(before=0, after=0),
-        precedents=lambda: precedents,
-    )
-    spec = spec_named(name)
-    constants = {"datatype": "diagnosis"}
-    return Coder(taxonomy, build(spec, parts), partial(build_within, spec, parts), constants)
-
-
-def write(folder: Path, mentions: str, text: str = TEXT, name: str = "m.csv") -> tuple[Path, Path]:
-    note = folder / "note.txt"
-    note.write_text(text, encoding="utf-8")
-    (folder / name).write_text(mentions, encoding="utf-8")
-    return note, folder / name
 
 
 def tagged(folder: Path, mentions: str, program: Coder, top: int = 10) -> list[dict[str, str]]:
@@ -345,66 +285,3 @@ def test_the_page_counts_the_notes_that_it_does_not_show(tmp_path: Path, program
     assert rest in page
     assert "Notes: those of A00.0 stand at m1" in page
     assert sum(chapter in line for line in page) == 1
-
-
-@pytest.mark.parametrize(
-    ("mentions", "message"),
-    [
-        ("mention\n \n", "m.csv:2: field 'mention': is empty"),
-        ("mention\nmeasles\n", "m.csv:2: field 'mention': 'measles' does not stand in the note"),
-        ("start,end\n0,5000\n", r"m.csv:2: field 'start': span \[0, 5000\) is outside the note"),
-        ("start,end\n5,5\n", "is outside the note"),
-        ("start,end\nx,5\n", "m.csv:2: field 'start': start and end must be whole numbers"),
-        ("start,end\n1,2\n", "the span holds white space only"),
-        ("mention,start,end\ncholera,0,5\n", "the span holds 'A man', not 'cholera'"),
-        ("words\nx\n", "m.csv:2: needs mention, or start and end; it has 'words'"),
-        ("mention|code\nfever|R50\n", "m.csv:2: needs mention, or start and end; it has 'mention|code'"),
-        ("start,end\n3,\n", "m.csv:2: field 'end': is missing"),
-        ("start,end\n,3\n", "m.csv:2: field 'start': is missing"),
-        ("mention,code\nfever,hello\n", "m.csv:2: field 'code': 'HELLO' is not a code"),
-        ("id,mention\na,fever\na,cholera\n", "m.csv:3: field 'id': 'a' stands already in line 2"),
-        ("mention\n", "m.csv: has no mentions"),
-    ],
-)
-def test_a_bad_mention_is_one_line_that_names_its_place(tmp_path: Path, mentions: str, message: str) -> None:
-    note, file = write(tmp_path, mentions)
-    with pytest.raises(InputError, match=message) as caught:
-        read_mentions(file, read_note(note), {})
-    assert "\n" not in str(caught.value)
-
-
-def test_a_mention_that_is_no_text_is_named(tmp_path: Path) -> None:
-    note, file = write(tmp_path, '{"mention": "fever"}\n{"mention": ["fever"]}\n', name="m.jsonl")
-    with pytest.raises(InputError, match=r"m\.jsonl:2: field 'mention': must be a text"):
-        read_mentions(file, read_note(note), {})
-
-
-def test_a_code_outside_the_inventory_is_refused(tmp_path: Path, program: Coder) -> None:
-    note, file = write(tmp_path, "mention,code\nfever,Q99.9\n")
-    with pytest.raises(
-        InputError,
-        match=r"m\.csv:2: field 'code': Q99\.9 is neither one of the 5 codes of icd-test nor a category$",
-    ):
-        code_mentions(read_mentions(file, read_note(note), {}), program)
-
-
-def test_bad_notes(tmp_path: Path) -> None:
-    note = tmp_path / "note.txt"
-    with pytest.raises(InputError, match="no such file"):
-        read_note(note)
-    note.write_text("x" * (MAX_NOTE * 2))
-    with pytest.raises(InputError, match="a note has at most 1,000,000"):
-        read_note(note)
-    note.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="is not UTF-8"):
-        read_note(note)
-    note.write_text(" \n")
-    with pytest.raises(InputError, match="is empty"):
-        read_note(note)
-
-
-def test_nothing_is_written_where_the_input_is_bad(tmp_path: Path, program: Coder) -> None:
-    note, file = write(tmp_path, "mention,code\nfever,Q99.9\n")
-    with pytest.raises(InputError):
-        tag_note(note, file, lambda: program, 3, tmp_path / "out.csv", Console(file=io.StringIO()))
-    assert not (tmp_path / "out.csv").exists()
