@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as Values
@@ -13,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table as RichTable
 
 from ..programs.consistency import shared_evidence
@@ -33,9 +30,9 @@ from .documents.read import SUFFIXES, kind_of, read_document
 from .documents.source import open_bytes
 from .domains import Domain
 from .filing_score import Golds, print_score
-from .inflight import in_order, report_failures
+from .inflight import report_failures, tracked
 from .precedents import PrecedentSource, domain_precedents
-from .tagsfile import PROVENANCE, cell, locus_of, provenance
+from .tagsfile import PROVENANCE, csv_text, locus_of, tag_cells
 
 COLUMNS = (
     "fact_id",
@@ -76,10 +73,6 @@ class TaggedFact:
     @property
     def concept(self) -> str:
         return self.ranking.ids[0] if len(self.ranking) else ""
-
-    @property
-    def margin(self) -> float | None:
-        return float(self.ranking.scores[0] - self.ranking.scores[1]) if len(self.ranking) > 1 else None
 
 
 def is_document(path: Path) -> bool:
@@ -300,15 +293,8 @@ def _tag(
     failures: list[tuple[str, str]] = []
     asked = [facts[group[0]] for group in groups]
     notes = Console(stderr=True)
-    bar = track(
-        zip(groups, in_order(method, asked, concurrency, failures), strict=True),
-        "tagging",
-        total=len(groups),
-        console=notes,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    for group, prediction in bar:
+    predictions = tracked(method, asked, concurrency, failures, console)
+    for group, prediction in zip(groups, predictions, strict=True):
         for i in group:
             fact, ranking, sure = facts[i], Ranking.of([]), None
             if prediction is not None:
@@ -343,28 +329,18 @@ def to_csv(
     tagged: Sequence[TaggedFact], parts: Parts, top: int, unlabelled: Values[str] = frozenset()
 ) -> str:
     """The tags as CSV text with :data:`COLUMNS`; ``unlabelled`` are ids of facts in rows without a label."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for one in tagged:
-        fact, ranking = one.fact, one.ranking
-        line = {
-            "fact_id": fact.fact_id,
-            "locus": locus_of(fact, parts.serializer),
-            "value": fact.value,
-            "datatype": fact.datatype,
-            "concept": one.concept,
-            "label": parts.taxonomy[one.concept].label if one.concept else "",
-            "score": float(ranking.scores[0]) if len(ranking) else "",
-            "margin": one.margin,
-            "confidence": None if one.confidence is None else round(one.confidence, 4),
-            "source_of_evidence": one.evidence,
-            "runner_up_concepts": "; ".join(ranking.ids[1:top]),
-            "labelled": "no" if fact.fact_id in unlabelled else "",
-            **provenance(fact, parts.serializer),
-        }
-        writer.writerow([cell(line[name]) for name in COLUMNS])
-    return stream.getvalue()
+    return csv_text(
+        COLUMNS,
+        (
+            {
+                **tag_cells(one.fact, one.ranking, parts.taxonomy, parts.serializer, top),
+                "confidence": None if one.confidence is None else round(one.confidence, 4),
+                "source_of_evidence": one.evidence,
+                "labelled": "no" if one.fact.fact_id in unlabelled else "",
+            }
+            for one in tagged
+        ),
+    )
 
 
 def _table(tagged: Sequence[TaggedFact], parts: Parts) -> RichTable:

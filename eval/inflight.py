@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextvars
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from rich.console import Console
+from rich.progress import track
 
 from ..retrievers.errors import InputError
 from ..signatures.types import Fact
@@ -51,6 +52,24 @@ def in_order(
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def tracked(
+    program: Callable[..., Any],
+    facts: Sequence[Fact],
+    concurrency: int,
+    failures: list[tuple[str, str]],
+    console: Console,
+) -> Iterable[Any | None]:
+    """:func:`in_order` with a progress bar on standard error, where ``console`` is a terminal."""
+    return track(
+        in_order(program, facts, concurrency, failures),
+        "tagging",
+        total=len(facts),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not console.is_terminal,
+    )
 
 
 def report_failures(failures: Sequence[tuple[str, str]], notes: Console) -> None:

@@ -67,7 +67,7 @@ def passage_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     short names of encoders written out."""
     rest = {"kind": "bm25", **settings}
     if rest["kind"] in ENCODERS:
-        rest = {**rest, "kind": "dense", "preset": rest["kind"]}
+        rest |= registry.named(rest["kind"])
     if rest["kind"] in ("bm25", "dense") and not rest.get("index"):
         rest.setdefault("w_cov", 0.0)
     for part in ("parts", "first"):

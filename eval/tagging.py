@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table as RichTable
 
 from ..programs.presets import Parts, Spec, build, name_of, scoped, spec_named
@@ -30,12 +27,12 @@ from .documents.read import SUFFIXES, kind_of
 from .domains import CLINICAL, DOMAINS, FINANCE, Domain
 from .explain import explain_fact
 from .filing import NAMELESS, DocumentOptions, is_document
-from .inflight import in_order, report_failures
+from .inflight import report_failures, tracked
 from .lm.use import models_for
 from .precedents import PrecedentSource
 from .rows import Example
 from .session import make_parts
-from .tagsfile import PROVENANCE, cell, locus_of, provenance
+from .tagsfile import PROVENANCE, csv_text, locus_of, tag_cells
 
 if TYPE_CHECKING:
     from .clinical.coding import Coder
@@ -251,7 +248,8 @@ def _tag(
         return
     ranked = _run(method, examples, concurrency, console)
     if out is not None:
-        write_text(out, to_csv(ranked, found, parts, top))
+        lines = (tag_cells(fact, ranking, found, parts.serializer, top) for fact, ranking in ranked)
+        write_text(out, csv_text(COLUMNS, lines))
         console.print(f"{len(ranked):,} facts tagged: {out}", markup=False, highlight=False)
     else:
         console.print(_table(ranked, found, parts))
@@ -326,14 +324,7 @@ def _run(
     notes = Console(stderr=True)
     facts = [e.inputs["fact"] for e in examples]
     failures: list[tuple[str, str]] = []
-    predictions = track(
-        in_order(method, facts, concurrency, failures),
-        "tagging",
-        total=len(facts),
-        console=notes,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+    predictions = tracked(method, facts, concurrency, failures, console)
     ranked = []
     fallbacks = 0
     for fact, prediction in zip(facts, predictions, strict=True):
@@ -346,25 +337,6 @@ def _run(
             f"{fallbacks} facts have no datatype that the taxonomy declares: the full index was searched"
         )
     return ranked
-
-
-def to_csv(ranked: Sequence[tuple[Fact, Ranking]], taxonomy: Taxonomy, parts: Parts, top: int) -> str:
-    """The tags as CSV text with :data:`COLUMNS`."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for fact, ranking in ranked:
-        line: list[object] = [fact.fact_id, locus_of(fact, parts.serializer), fact.value, fact.datatype]
-        if len(ranking):
-            best = ranking.ids[0]
-            margin = float(ranking.scores[0] - ranking.scores[1]) if len(ranking) > 1 else ""
-            others = "; ".join(ranking.ids[1:top])
-            line += [best, taxonomy[best].label, float(ranking.scores[0]), margin, others]
-        else:
-            line += [""] * 5
-        line += provenance(fact, parts.serializer).values()
-        writer.writerow([cell(v) for v in line])
-    return stream.getvalue()
 
 
 def _table(ranked: Sequence[tuple[Fact, Ranking]], taxonomy: Taxonomy, parts: Parts) -> RichTable:

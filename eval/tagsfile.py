@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..programs.serialize import Serializer
+from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_csv, require
 from ..retrievers.precedents import Tagged
-from ..retrievers.taxonomy import strip_namespace
+from ..retrievers.taxonomy import Taxonomy, strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .documents.source import find_encoding
 from .notes import print_note
@@ -63,6 +66,39 @@ def provenance(fact: Fact, serializer: Serializer) -> dict[str, object]:
         "company": fact.company,
         "taxonomy_year": fact.taxonomy_year,
     }
+
+
+def margin_of(ranking: Ranking) -> float | None:
+    """How far the first score is from the second."""
+    return float(ranking.scores[0] - ranking.scores[1]) if len(ranking) > 1 else None
+
+
+def tag_cells(
+    fact: Fact, ranking: Ranking, taxonomy: Taxonomy, serializer: Serializer, top: int
+) -> dict[str, object]:
+    """What a line of any tags file says of a fact and the first ``top`` concepts of its ranking."""
+    best = ranking.ids[0] if len(ranking) else ""
+    return {
+        "fact_id": fact.fact_id,
+        "locus": locus_of(fact, serializer),
+        "value": fact.value,
+        "datatype": fact.datatype,
+        "concept": best,
+        "label": taxonomy[best].label if best else "",
+        "score": float(ranking.scores[0]) if best else None,
+        "margin": margin_of(ranking),
+        "runner_up_concepts": "; ".join(ranking.ids[1:top]),
+        **provenance(fact, serializer),
+    }
+
+
+def csv_text(columns: Sequence[str], lines: Iterable[Mapping[str, object]]) -> str:
+    """Lines as CSV text, with a header."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([cell(line[name]) for name in columns] for line in lines)
+    return stream.getvalue()
 
 
 def read_tags(path: Path, on_note: Callable[[str], None] = print_note) -> Iterator[Tagged]:

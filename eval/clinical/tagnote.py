@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +11,7 @@ from rich.console import Console
 from ...retrievers.errors import InputError
 from ...retrievers.taxonomy import Taxonomy
 from ..atomic import write_text
-from ..tagsfile import cell
+from ..tagsfile import csv_text
 from .coding import Coded, Coder, code_mentions
 from .note import read_mentions, read_note
 from .page import show, summary
@@ -33,34 +31,32 @@ down. Where no code is chosen, ``alternatives`` are all that were ranked for a c
 
 def to_csv(coded: Sequence[Coded], taxonomy: Taxonomy, top: int) -> str:
     """The codes as CSV text with :data:`COLUMNS`."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for one in coded:
-        fact = one.mention.fact
-        scores = [h.score for h in one.hits[:2]] if one.code else []
-        offered = one.hits[1:top] if one.code else one.hits[:top] if one.asked else ()
-        line: Mapping[str, object] = {
-            "id": fact.fact_id,
-            "mention": fact.value,
-            "start": fact.mention_start,
-            "end": fact.mention_end,
-            "occurrences": one.mention.occurrences,
-            "code": one.code,
-            "label": taxonomy[one.code].label if one.code else "",
-            "score": _number(scores[0]) if scores else "",
-            "margin": _number(scores[0] - scores[1]) if len(scores) > 1 else "",
-            "evidence": one.evidence,
-            "alternatives": "; ".join(h.id for h in offered),
-            "asked": one.asked,
-            "warnings": " | ".join(one.warnings),
-            "remarks": " | ".join(one.remarks),
-            "near": " | ".join(clash.line for clash in one.near),
-            "excludes1": " | ".join(f"{e.node}: {e.note}" for e in one.excluded if e.kind == 1),
-            "excludes2": " | ".join(f"{e.node}: {e.note}" for e in one.excluded if e.kind == 2),
-        }
-        writer.writerow([cell(line[name]) for name in COLUMNS])
-    return stream.getvalue()
+    return csv_text(COLUMNS, (_cells(one, taxonomy, top) for one in coded))
+
+
+def _cells(one: Coded, taxonomy: Taxonomy, top: int) -> dict[str, object]:
+    fact = one.mention.fact
+    scores = [h.score for h in one.hits[:2]] if one.code else []
+    offered = one.hits[1:top] if one.code else one.hits[:top] if one.asked else ()
+    return {
+        "id": fact.fact_id,
+        "mention": fact.value,
+        "start": fact.mention_start,
+        "end": fact.mention_end,
+        "occurrences": one.mention.occurrences,
+        "code": one.code,
+        "label": taxonomy[one.code].label if one.code else "",
+        "score": _number(scores[0]) if scores else "",
+        "margin": _number(scores[0] - scores[1]) if len(scores) > 1 else "",
+        "evidence": one.evidence,
+        "alternatives": "; ".join(h.id for h in offered),
+        "asked": one.asked,
+        "warnings": " | ".join(one.warnings),
+        "remarks": " | ".join(one.remarks),
+        "near": " | ".join(clash.line for clash in one.near),
+        "excludes1": " | ".join(f"{e.node}: {e.note}" for e in one.excluded if e.kind == 1),
+        "excludes2": " | ".join(f"{e.node}: {e.note}" for e in one.excluded if e.kind == 2),
+    }
 
 
 def _number(value: float) -> float | str:
