@@ -136,7 +136,7 @@ class KnownFilings:
             self._settle(group, self._of_a_filing(theirs, group), found)
         companies = dict.fromkeys(self.companies.values())
         if company_key(self.also):
-            found.united += [(c, self.also) for c in companies if not _same_company(c, self.also)]
+            found.united += [(c, self.also) for c in companies if not same_company(c, self.also)]
         found.united = list(dict.fromkeys(found.united))
         found.later = self._later(found)
         return found
@@ -150,7 +150,7 @@ class KnownFilings:
                 continue
             found.left_out[fact.filing_id or ours] += 1
             name = self.companies.get(ours)
-            if name and company_key(fact.company or "") and not _same_company(name, fact.company or ""):
+            if name and company_key(fact.company or "") and not same_company(name, fact.company or ""):
                 found.united.append((name, fact.company or ""))
             if fact.filing_id != ours:
                 one = Tagged(fact.model_copy(update={"filing_id": ours}), concept)
@@ -232,7 +232,7 @@ class KnownFilings:
             count
             for (theirs, company), count in groups.items()
             if any(
-                declared_end(theirs) > latest[name] and any(_same_company(n, company) for n in names[name])
+                declared_end(theirs) > latest[name] and any(same_company(n, company) for n in names[name])
                 for name in latest
             )
         )
@@ -240,7 +240,3 @@ class KnownFilings:
 
 def _text(fact: Fact) -> bytes:
     return content_key(fact.context.text, fact.modality == "table")
-
-
-def _same_company(a: str, b: str) -> bool:
-    return same_company(company_key(a), company_key(b))

@@ -178,8 +178,12 @@ _FORMS = frozenset(
 
 
 def same_company(a: str, b: str) -> bool:
-    """Whether two company keys name the same company; a leading THE does not count (``THEBOEIN`` and
+    """Whether two names, cut or whole, are the same company's; a leading THE does not count (``THEBOEIN`` and
     ``BOEINGCO``), nor what one alone says of its legal form (``APPLE`` and ``APPLEINC``)."""
+    return _same_keys(company_key(a), company_key(b))
+
+
+def _same_keys(a: str, b: str) -> bool:
     if a == b:
         return True
     for long, other in ((a, b), (b, a)):
@@ -199,7 +203,7 @@ def spellings(key: str) -> Iterator[str]:
     if len(key) >= 5:
         yield f"THE{key[:5]}"
     for n in range(2, len(key)):
-        if same_company(key, key[:n]):
+        if _same_keys(key, key[:n]):
             yield key[:n]
     if len(key) >= 2:
         yield from dict.fromkeys((key + form)[:_CUT] for form in sorted(_FORMS) if len(key) < _CUT)

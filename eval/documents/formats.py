@@ -59,5 +59,9 @@ def _real(value: int | float) -> float:
 
 
 def _in_full(value: int | float) -> str:
-    text = f"{value:.15g}" if isinstance(value, float) else str(value)
-    return format(Decimal(text), "f") if "e" in text else text
+    return without_exponent(f"{value:.15g}" if isinstance(value, float) else str(value))
+
+
+def without_exponent(text: str) -> str:
+    """A number in Python's notation (``1.5e+03``) with all its digits (``1500``)."""
+    return format(Decimal(text), "f") if "e" in text.lower() else text

@@ -89,7 +89,7 @@ def _company(own: str | None, document: Document) -> str | None:
     given = document.company
     if not company_key(own or ""):
         return given
-    if given is not None and not same_company(company_key(given), company_key(own or "")):
+    if given is not None and not same_company(given, own or ""):
         document.notes.append(f"the page is of {own}, not of {given}: precedents of both are its company's")
     return own
 

@@ -10,14 +10,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...retrievers.errors import InputError, MissingExtra
 from .bookcheck import check_book
-from .formats import show_number
+from .formats import show_number, without_exponent
 from .grid import MAX_CELLS, MAX_ROWSPAN, Grid, GridBuilder
 from .html import Block, TableBlock
 from .numbers import Style, is_year, parse_number
@@ -88,7 +87,7 @@ _EXPONENT = re.compile(r"[-+]?\d(?:\.\d{1,20}[eE][-+]?|[eE][-+])\d{1,2}")
 def _plain_cell(column: int, text: str) -> SheetCell:
     lead = len(text) - len(text.lstrip()) if column == 0 else 0
     if _EXPONENT.fullmatch(text.strip()):  # as pandas writes them
-        text = format(Decimal(text.strip()), "f")
+        text = without_exponent(text.strip())
     return SheetCell(column, " ".join(text.split()), 4.0 * lead)
 
 
