@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from abduce.eval.example import Example
 from abduce.eval.metrics import RANKING_MEASURES, score_ranking
 from abduce.eval.results import Run
-from abduce.eval.rows import Example, Row
+from abduce.eval.rows import Row
 from abduce.eval.runner import run
 from abduce.eval.stats import RESAMPLES, ClusterBootstrap
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from ..retrievers.errors import InputError
 from ..signatures.types import Fact, Question
 from .codeversion import code_version
+from .example import Example
 from .metrics import RANKING_MEASURES, accuracy, score_ranking
 from .report import codec_named
 from .results import Run
-from .rows import Codec, Example, Program, Row
+from .rows import Codec, Program, Row
 from .runner import run
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def from_dspy(example: dspy.Example, place: int = 0) -> Example:
 
 def row_of(name: str, program: Program, seeds: Sequence[int] = (0,)) -> Row:
     """A program as a row; see :func:`evaluate` for its resume key."""
-    from .session import Seeded
+    from .seeded import Seeded
 
     return Row(
         name,

@@ -161,7 +161,7 @@ def _run(
     from ..programs.judge import ContextJudge
     from ..programs.rag_presets import build_rag
     from .qa_judging import Answering, Judge
-    from .qa_session import make_rag_parts
+    from .rag_parts import make_rag_parts
 
     judges = []
     if gold is not None and served is not None:

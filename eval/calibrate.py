@@ -15,20 +15,13 @@ from rich.progress import track
 from ..programs.presets import build, spec_named
 from ..retrievers.errors import InputError
 from .atomic import write_text
-from .calibration import (
-    Calibration,
-    calibration_error,
-    features,
-    fit,
-    precedents_print,
-    risk_coverage,
-)
+from .calibration import Calibration, calibration_error, features, fit, precedents_print, risk_coverage
 from .data import DataFolder, domain_named
 from .domains import Domain
+from .example import Example
 from .filing_score import acceptance_table
+from .parts import make_parts
 from .precedents import domain_precedents
-from .rows import Example
-from .session import make_parts
 
 FOLDS = 5
 

@@ -23,8 +23,8 @@ from ..retrievers.errors import InputError, MissingExtra
 from ..retrievers.taxonomy import Taxonomy
 from .atomic import write_text
 from .data import file_fingerprint
+from .example import fingerprint
 from .precedents import PrecedentSource
-from .rows import fingerprint
 
 Floats = npt.NDArray[np.float64]
 

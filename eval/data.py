@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from ..retrievers.errors import InputError
-from ..retrievers.files import Row, read_jsonl, read_rows, require
 from ..retrievers.profiles import ProfileFile
-from ..retrievers.taxonomy import Taxonomy, strip_namespace
-from ..signatures.types import Fact, SourceContext
+from ..retrievers.taxonomy import Taxonomy
 from .domains import DOMAINS, Domain
+from .example import Example
+from .facts import read_contexts, read_facts
 from .fincl import read_fincl
-from .rows import Example
 
 ENVIRONMENT = "ABDUCE_DATA"
 
@@ -101,136 +97,6 @@ def domain_named(name: str) -> Domain:
     if name not in DOMAINS:
         raise InputError(f"no domain {name!r}; there are {', '.join(DOMAINS)}")
     return DOMAINS[name]
-
-
-def _renamed(row: Row, fields: Mapping[str, str]) -> Row:
-    """A row with our names: what a file calls otherwise is found under our name too."""
-    return row | {ours: row[theirs] for ours, theirs in fields.items() if theirs in row and ours not in row}
-
-
-def read_contexts(path: Path, fields: Mapping[str, str] | None = None) -> dict[str, SourceContext]:
-    """Source contexts by id, from JSONL with ``context_id`` and ``source_context``.
-
-    ``fields`` maps these names to those that the file uses.
-    """
-    found: dict[str, SourceContext] = {}
-    for line, given in read_jsonl(path):
-        row = _renamed(given, fields or {})
-        id_ = require(row, "context_id", path, line)
-        text = require(row, "source_context", path, line)
-        found[id_] = _context(id_, text, row, path, line)
-    return found
-
-
-def _context(id_: str, text: str, row: Row, path: Path, line: int) -> SourceContext:
-    modality = row.get("modality") or ("table" if "<table" in text[:500].lower() else "text")
-    try:
-        return SourceContext.model_validate(
-            {
-                "context_id": id_,
-                "text": text,
-                "modality": modality,
-                "preceding_text": row.get("preceding_text") or "",
-            }
-        )
-    except ValidationError as e:
-        raise _first(e, path, line) from e
-
-
-def _first(e: ValidationError, path: Path, line: int) -> InputError:
-    problem = e.errors()[0]
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    where = ".".join(str(p) for p in problem["loc"]) or None
-    if where is None and ": " in message:
-        where, message = message.split(": ", 1)
-    return InputError(message, file=path, line=line, field=where)
-
-
-_FACT_FIELDS = tuple(f for f in Fact.model_fields if f not in ("context", "fact_id", "value"))
-
-
-def read_facts(
-    path: str | Path,
-    contexts: Mapping[str, SourceContext] | None = None,
-    bad: list[InputError] | None = None,
-    need_gold: bool = False,
-    domain: Domain | None = None,
-) -> Iterator[Example]:
-    """Facts of a JSONL or CSV file, one after the other.
-
-    A fact has a ``fact_id``, a ``value`` and a source context: inline as ``source_context``, or by
-    ``context_id`` from ``contexts`` (where not given: the file ``contexts.jsonl`` or
-    ``contexts.jsonl.gz`` beside it). ``gold`` is read where it is there and kept apart from the fact.
-
-    Args:
-        path: the facts file.
-        contexts: source contexts by id.
-        bad: where given, a bad fact is appended here and passed over.
-        need_gold: a fact without ``gold`` is bad.
-        domain: whose field names, constants and groups the file's facts have.
-
-    Raises:
-        InputError: names the file, line and field of what is wrong.
-    """
-    path = Path(path)
-    if contexts is None:
-        beside = [path.parent / name for name in ("contexts.jsonl", "contexts.jsonl.gz")]
-        fields = None if domain is None else domain.context_fields
-        contexts = next((read_contexts(p, fields) for p in beside if p.is_file()), {})
-    seen: dict[str, int] = {}
-    for line, row in read_rows(path, bad):
-        if domain is not None:
-            row = {**domain.fact_constants, **_renamed(row, domain.fact_fields)}
-        try:
-            example = _fact(row, contexts, path, line, need_gold, {} if domain is None else domain.groups)
-            if example.id in seen:
-                raise InputError(
-                    f"{example.id!r} stands already in line {seen[example.id]}",
-                    file=path,
-                    line=line,
-                    field="fact_id",
-                )
-        except InputError as e:
-            if bad is None:
-                raise
-            bad.append(e)
-            continue
-        seen[example.id] = line
-        yield example
-
-
-def _fact(
-    row: Row,
-    contexts: Mapping[str, SourceContext],
-    path: Path,
-    line: int,
-    need_gold: bool,
-    more_groups: Mapping[str, str],
-) -> Example:
-    id_ = require(row, "fact_id", path, line)
-    value = require(row, "value", path, line)
-    if row.get("source_context"):
-        text = require(row, "source_context", path, line)
-        context = _context(str(row.get("context_id") or id_), text, row, path, line)
-    else:
-        context_id = require(row, "context_id", path, line)
-        if context_id not in contexts:
-            raise InputError(f"no source context {context_id!r}", file=path, line=line, field="context_id")
-        context = contexts[context_id]
-    given = {k: v for k in _FACT_FIELDS if (v := row.get(k)) is not None and v != ""}
-    given.setdefault("modality", "text" if "mention_start" in given else context.modality)
-    if isinstance(given.get("datatype"), str):
-        given["datatype"] = strip_namespace(given["datatype"])
-    try:
-        fact = Fact(fact_id=id_, value=value, context=context, **given)
-    except ValidationError as e:
-        raise _first(e, path, line) from e
-    gold = row.get("gold") or ""
-    if need_gold:
-        gold = require(row, "gold", path, line)
-    groups = {"modality": fact.modality, "datatype": fact.datatype or "none"}
-    groups |= {name: str(row[field]) for name, field in more_groups.items() if field in row}
-    return Example(id_, {"fact": fact}, strip_namespace(str(gold)), context.context_id, groups)
 
 
 def file_fingerprint(path: Path) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from ..signatures.types import UtilityLabel
+from .example import Example
 from .feedback import question_feedback, taxonomy_feedback
 from .metrics import accuracy, measure, useful
-from .rows import Example
 
 if TYPE_CHECKING:
     from ..programs.context import Passages

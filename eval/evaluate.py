@@ -15,19 +15,21 @@ from ..retrievers.errors import InputError
 from ..retrievers.registry import named
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.tokenize import tok_set
+from .apart import parts_apart
 from .breakdown import failure_table, label_length
 from .codec import TaxonomyCodec
 from .data import DataFolder, domain_named, file_fingerprint
+from .example import Example
 from .experiment import load_experiment, resolved_toml
 from .lm.profiles import FACT_STAGES
 from .lm.use import meter_line, models_for
+from .parts import make_parts
 from .precedents import domain_precedents
 from .progress import progress_bars
 from .results import Run
-from .rows import Example
 from .runner import run
-from .session import make_parts, make_rows
-from .subset import parts_apart, restricted
+from .session import make_rows
+from .subset import restricted
 
 
 def run_experiment(

@@ -129,21 +129,6 @@ def load_experiment(name: str) -> Experiment:
         raise InputError("is not UTF-8", file=path) from e
 
 
-def lm_table(path: Path) -> dict[str, Any]:
-    """The ``[lm]`` table of a TOML file.
-
-    Raises:
-        InputError: no such file, not TOML, or it has no such table.
-    """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("lm")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise InputError(f"cannot be read as TOML: {e}", file=path) from e
-    if not isinstance(table, dict):
-        raise InputError("has no [lm] table", file=path)
-    return table
-
-
 def parse_experiment(text: str, path: Path) -> Experiment:
     """An experiment from TOML text; ``path`` is named in errors."""
     try:

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..retrievers.errors import InputError
 from .atomic import make_folder, write_bytes, write_text
+from .example import Example
 from .metrics import RANKING_MEASURES, grades_of, score_ranking
 from .outcome import Outcome, RowResult
 from .results import Run
-from .rows import Example
 from .runfolder import file_name
 from .trec import TrecRanking, read_qrels, read_run, write_qrels, write_run
 

@@ -12,7 +12,7 @@ from ..retrievers.errors import InputError
 from ..retrievers.files import read_csv, read_jsonl, require
 from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
-from .rows import Example
+from .example import Example
 
 
 def read_fincl(path: Path, located: Path, bad: list[InputError] | None = None) -> Iterator[Example]:

@@ -13,7 +13,7 @@ from rich.progress import track
 
 from ..retrievers.errors import InputError
 from ..signatures.types import Fact
-from .runner import describe
+from .describe import describe
 
 
 def in_order(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,19 @@ def chosen_lm(
     named = file or (Path(os.environ[ENVIRONMENT]) if os.environ.get(ENVIRONMENT) else None)
     if named is None:
         return None
-    from .experiment import lm_table as read
+    return lm_table(named)
 
-    return read(named)
+
+def lm_table(path: Path) -> dict[str, Any]:
+    """The ``[lm]`` table of a TOML file.
+
+    Raises:
+        InputError: no such file, not TOML, or it has no such table.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("lm")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise InputError(f"cannot be read as TOML: {e}", file=path) from e
+    if not isinstance(table, dict):
+        raise InputError("has no [lm] table", file=path)
+    return table

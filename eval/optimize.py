@@ -14,11 +14,11 @@ from ..programs.presets import build
 from ..retrievers.errors import InputError, MissingExtra
 from .atomic import write_text
 from .data import DataFolder, domain_named
+from .example import Example
 from .experiment import load_experiment
 from .lm.use import models_for
-from .rows import Example
+from .parts import make_parts
 from .sampling import split_by_context, spread
-from .session import make_parts
 from .subset import restricted
 
 OPTIMIZERS = ("bootstrap", "mipro", "gepa")
@@ -126,21 +126,3 @@ def _plain(metric: Any) -> Any:
         return value if isinstance(value, bool) else float(value.score)
 
     return score
-
-
-def load_state(program: Any, path: Path) -> None:
-    """Load a compiled state into a program.
-
-    Raises:
-        InputError: the file is missing, not JSON, or was made for another program or signature.
-    """
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
-    except ValueError as e:
-        raise InputError(f"is not JSON: {e}", file=path) from e
-    try:
-        program.load_state(state)
-    except (ValueError, KeyError, TypeError, AttributeError) as e:
-        raise InputError(str(e), file=path) from e

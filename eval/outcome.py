@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .rows import Codec, Example
+from .example import Example
+from .rows import Codec
 from .stats import Floats, mean_sd
 
 

@@ -13,11 +13,12 @@ from ..retrievers.errors import InputError
 from ..retrievers.precedents import Precedents, Tagged
 from ..retrievers.taxonomy import Taxonomy, strip_namespace
 from ..signatures.types import Fact
-from .data import DataFolder, file_fingerprint, read_contexts, read_facts
+from .data import DataFolder, file_fingerprint
 from .documents.read import HTML, kind_of, read_document
 from .domains import Domain
+from .example import fingerprint
+from .facts import read_contexts, read_facts
 from .notes import print_note
-from .rows import fingerprint
 from .sameness import KnownFilings
 from .tagsfile import read_tags
 

@@ -159,8 +159,8 @@ def build_with(
         return build(archive, inventory, out, method, progress=progress)
     if lm is None:
         raise InputError("--method model needs a file with an [lm] table", field="--lm")
-    from .experiment import lm_table
     from .lm.use import models_for
+    from .lm_options import lm_table
 
     with models_for(lm_table(lm), "--method model", file=lm, probe=("relocator",)):
         return build(archive, inventory, out, method, threads=threads, progress=progress)

@@ -15,15 +15,16 @@ from ..retrievers.errors import InputError
 from ..retrievers.registry import named
 from .corpora import CORPORA, load_corpus
 from .data import DataFolder, file_fingerprint
+from .example import fingerprint
 from .progress import progress_bars
 from .qa_codec import QuestionCodec
 from .qa_experiment import QAExperiment, resolved_qa
 from .qa_judging import Judge
 from .qa_report import question_tables
-from .qa_session import make_qa_rows, make_rag_parts, usable_judges
+from .qa_session import make_qa_rows, usable_judges
 from .questions import BUNDLED, LabelledQuestion, named_questions
+from .rag_parts import make_rag_parts
 from .results import Run
-from .rows import fingerprint
 from .runner import run
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_rows, require
 from ..signatures.types import Question
-from .rows import Example
+from .example import Example
 
 DATASETS: Mapping[str, str] = {
     "medqa": "medqa_us_test.jsonl.gz",

@@ -11,12 +11,12 @@ from importlib import import_module
 from pathlib import Path
 
 from ..retrievers.errors import InputError
+from .apart import parts_apart
 from .atomic import make_folder, write_text
 from .breakdown import against, breakdown, cost_table, failure_table, group_fields, headline, referenced
 from .results import Run
 from .rows import Codec
 from .runfolder import RunFolder
-from .subset import parts_apart
 from .tables import Table
 
 Analysis = Callable[[Run], Iterable[Table]]

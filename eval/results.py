@@ -13,8 +13,9 @@ import orjson
 
 from ..retrievers.errors import InputError
 from .comparison import Comparison
+from .example import Example
 from .outcome import Outcome, RowResult, read_outcome
-from .rows import Codec, Example
+from .rows import Codec
 from .runfolder import RunFolder
 from .runlog import check_header, read_latest, read_lines, readable
 from .stats import ClusterBootstrap, holm, paired_counts

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextvars
 import queue
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -20,9 +19,11 @@ from typing import Any
 
 from ..retrievers.errors import InputError
 from .atomic import write_bytes, write_text
+from .describe import describe
+from .example import Example
 from .outcome import Outcome, RowResult, read_outcome
 from .results import Run
-from .rows import Codec, Example, Program, Progress, Row
+from .rows import Codec, Program, Progress, Row
 from .runfolder import RunFolder, file_name
 from .runlog import RunLog, dumps, readable
 
@@ -327,13 +328,6 @@ class _Session:
                     self.calls,
                 )
             )
-
-
-def describe(error: Exception) -> dict[str, str]:
-    """An exception as ``type``, ``message`` (one line) and ``at`` (file and line where it was raised)."""
-    frames = traceback.extract_tb(error.__traceback__)
-    at = f"{'/'.join(Path(frames[-1].filename).parts[-2:])}:{frames[-1].lineno}" if frames else ""
-    return {"type": type(error).__name__, "message": " ".join(str(error).split())[:2000], "at": at}
 
 
 def _result(work: _Work, examples: Sequence[Example], codec: Codec) -> RowResult:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .rows import Example
+from .example import Example
 
 
 def spread(examples: Sequence[Example], n: int, seed: int = 0) -> list[Example]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,80 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from ..programs.presets import PROGRAMS, Parts, Spec, build, check_replay
-from ..programs.profiles import Profiles
 from ..programs.replay import Replay
 from ..retrievers import registry
-from ..retrievers.base import Retriever
 from ..retrievers.errors import InputError
-from ..retrievers.taxonomy import Taxonomy
-from ..signatures.dimensions import DimensionSchema, load_schema
-from .data import file_fingerprint
-from .domains import Domain
+from .example import fingerprint
 from .experiment import Experiment
 from .precedents import PrecedentSource
 from .replay import Logs, Recorded
-from .rows import Row, fingerprint
-
-
-class Retrievers:
-    """Retrievers over one taxonomy by their settings; each is built once, when first asked for."""
-
-    def __init__(self, taxonomy: Taxonomy, settings: Mapping[str, Any]) -> None:
-        self.taxonomy = taxonomy
-        self.settings = dict(settings)
-        self._built: dict[str, Retriever] = {}
-        self._lock = threading.Lock()
-
-    def resolved(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """A row's own settings; another kind of retriever takes over none of the experiment's."""
-        if "kind" in changes and changes["kind"] != self.settings.get("kind", "bm25"):
-            return dict(changes)
-        return {"kind": "bm25", **self.settings, **changes}
-
-    def __call__(self, changes: Mapping[str, Any]) -> Retriever:
-        settings = self.resolved(changes)
-        key = json.dumps(settings, sort_keys=True)
-        with self._lock:
-            if key not in self._built:
-                self._built[key] = _build_retriever(self.taxonomy, settings)
-            return self._built[key]
-
-
-def _build_retriever(taxonomy: Taxonomy, settings: Mapping[str, Any]) -> Retriever:
-    rest = dict(settings)
-    return registry.build(rest.pop("kind"), taxonomy, **rest)
-
-
-def make_parts(
-    taxonomy: Taxonomy,
-    domain: Domain,
-    retriever: Mapping[str, Any],
-    schema: DimensionSchema | None = None,
-    precedents: PrecedentSource | None = None,
-) -> Parts:
-    """What the rows of one experiment share."""
-    schema = schema or load_schema(domain.schema)
-    return Parts(
-        Retrievers(taxonomy, retriever),
-        taxonomy,
-        schema,
-        domain.serializer,
-        Profiles(schema, taxonomy),
-        precedents=precedents,
-    )
-
-
-class Seeded:
-    """A program called under a seed: its samples take the rollouts of that seed."""
-
-    def __init__(self, program: Callable[..., Any], seed: int) -> None:
-        self.program, self.seed = program, seed
-
-    def __call__(self, **inputs: Any) -> Any:
-        import dspy
-
-        with dspy.context(seed=self.seed):
-            return self.program(**inputs)
+from .rows import Row
+from .seeded import Seeded
+from .shared_retrievers import Retrievers
+from .state_file import state_fingerprint
 
 
 def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: bool, seed: int) -> Any:
@@ -94,23 +29,12 @@ def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: boo
     except ValueError as e:
         raise InputError(str(e), field=f"row {name!r}") from e
     if spec.state:
-        from .optimize import load_state
+        from .state_file import load_state
 
         load_state(program, Path(spec.state))
     if spec.needs_model:
         program = Seeded(program, seed)
     return Recorded(program, logs.of(name, seed)) if replayed else program
-
-
-def state_fingerprint(path: Path) -> str:
-    """A digest of a compiled state; another state never reuses results.
-
-    Raises:
-        InputError: the file is not there.
-    """
-    if not path.is_file():
-        raise InputError("no such program state", file=path)
-    return file_fingerprint(path)
 
 
 COSTLY = frozenset({"dense", "hybrid", "rerank", "milvus"})

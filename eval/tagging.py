@@ -22,16 +22,17 @@ from ..signatures.dimensions import load_schema
 from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
 from .atomic import write_text
-from .data import DataFolder, read_contexts, read_facts
+from .data import DataFolder
 from .documents.read import SUFFIXES, kind_of
 from .domains import CLINICAL, DOMAINS, FINANCE, Domain
+from .example import Example
 from .explain import explain_fact
+from .facts import read_contexts, read_facts
 from .filing import NAMELESS, DocumentOptions, is_document
 from .inflight import report_failures, tracked
 from .lm.use import models_for
+from .parts import make_parts
 from .precedents import PrecedentSource
-from .rows import Example
-from .session import make_parts
 from .tagsfile import PROVENANCE, csv_text, locus_of, tag_cells
 
 if TYPE_CHECKING:

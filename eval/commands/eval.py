@@ -58,8 +58,8 @@ def evaluate(
         abduce eval hcqr-no-model --data DIR --retriever medical-minilm.index
     """
     from ...retrievers.errors import InputError
-    from ..experiment import lm_table
     from ..families import ir_file, qa_file
+    from ..lm_options import lm_table
 
     shared: dict[str, Any] = {
         "data": data,

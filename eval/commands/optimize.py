@@ -38,7 +38,7 @@ def optimize(
 
     A row of an experiment file uses it by set = { state = "fhs.json" }.
     """
-    from ..experiment import lm_table
+    from ..lm_options import lm_table
     from ..optimize import optimize_row
 
     optimize_row(

@@ -113,8 +113,8 @@ def tag(
 
         abduce tag note.txt --taxonomy icd10cm.index --mentions mentions.csv --program "precedents + locus"
     """
-    from ..experiment import lm_table
     from ..filing import DocumentOptions
+    from ..lm_options import lm_table
     from ..tagging import tag_facts
 
     tag_facts(

@@ -8,9 +8,10 @@ import pytest
 from abduce.eval import analyses as a
 from abduce.eval.breakdown import breakdown, label_length
 from abduce.eval.codec import TaxonomyCodec
+from abduce.eval.example import Example
 from abduce.eval.report import report_tables
 from abduce.eval.results import Run
-from abduce.eval.rows import Example, Row
+from abduce.eval.rows import Row
 from abduce.eval.runner import run
 from abduce.programs.fusion import final_ranking, fuse
 from abduce.programs.trace import Judged, Query, Trace

@@ -6,8 +6,8 @@ import dspy
 import pytest
 from abduce.eval.api import PlainCodec, evaluate, from_dspy, row_of
 from abduce.eval.dspy_metrics import to_dspy
+from abduce.eval.example import Example
 from abduce.eval.results import Run
-from abduce.eval.rows import Example
 from abduce.programs import FHS, FHSConfig, Locus, RuleGenerator, SymbolicVerifier
 from abduce.programs.profiles import Profiles
 from abduce.retrievers.bm25 import BM25Retriever

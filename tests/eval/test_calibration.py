@@ -4,14 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from abduce.eval.calibration import (
-    FEATURES,
-    Calibration,
-    calibration_error,
-    features,
-    fit,
-    risk_coverage,
-)
+from abduce.eval.calibration import FEATURES, Calibration, calibration_error, features, fit, risk_coverage
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.errors import InputError
 from hypothesis import given

@@ -3,10 +3,11 @@
 import pytest
 from abduce.eval.analyses import COLUMNS
 from abduce.eval.domains import FINANCE
+from abduce.eval.example import Example
 from abduce.eval.experiment import bundled_experiments, load_experiment, parse_experiment, resolved_toml
-from abduce.eval.rows import Example
+from abduce.eval.parts import make_parts
 from abduce.eval.runner import run
-from abduce.eval.session import make_parts, make_rows
+from abduce.eval.session import make_rows
 from abduce.eval.subset import restricted
 from abduce.retrievers.errors import InputError
 

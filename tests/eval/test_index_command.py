@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from abduce.eval.cli import app
 from abduce.eval.indexing import parse_settings
-from abduce.eval.qa_session import passage_retriever
+from abduce.eval.passage_retrievers import passage_retriever
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.corpus import Corpus
 from abduce.retrievers.errors import InputError

@@ -7,7 +7,7 @@ from pathlib import Path
 import dspy
 import pytest
 from abduce.eval.api import evaluate
-from abduce.eval.rows import Example
+from abduce.eval.example import Example
 from abduce.programs.calls import fan_out
 from abduce.retrievers.base import Ranking
 from dspy.utils import DummyLM

@@ -5,7 +5,8 @@ import re
 
 import pytest
 from abduce.eval.dspy_metrics import TaxonomyMetric, to_dspy
-from abduce.eval.optimize import load_state, optimize_row
+from abduce.eval.optimize import optimize_row
+from abduce.eval.state_file import load_state
 from abduce.programs import FHS, FHSConfig
 from abduce.retrievers.errors import InputError
 
@@ -36,7 +37,7 @@ def test_demonstrations_are_bootstrapped_saved_and_loaded(
         generator=reply("amount of debt due within one year", Family="debt"),
         verifier=lambda a: {"verdicts": ["ssssss"] * (a.field("candidates").count("\n") + 1)},
     )
-    from abduce.eval.rows import Example
+    from abduce.eval.example import Example
 
     trainset = to_dspy([Example("a", {"fact": table_fact}, "DebtCurrent")])
     metric = TaxonomyMetric("R@10")

@@ -15,12 +15,13 @@ import typer
 from abduce.eval import breakdown as b
 from abduce.eval import plots
 from abduce.eval.commands.report import report
+from abduce.eval.example import Example
 from abduce.eval.export import read_trec, write_trec, write_values
 from abduce.eval.joining import joined
 from abduce.eval.metrics import RANKING_MEASURES, accuracy, score_ranking
 from abduce.eval.report import report_tables, write_tables
 from abduce.eval.results import Run
-from abduce.eval.rows import Example, Row
+from abduce.eval.rows import Row
 from abduce.eval.runner import run
 from abduce.eval.tables import Cell
 from abduce.retrievers.errors import InputError

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from abduce.eval.example import Example, fingerprint
 from abduce.eval.results import Run
-from abduce.eval.rows import Example, Progress, Row, fingerprint
+from abduce.eval.rows import Progress, Row
 from abduce.eval.runner import run
 from abduce.retrievers.errors import InputError
 from made_runs import CODEC, ListCodec, examples, failing, row, text

@@ -1,4 +1,4 @@
-from abduce.eval.rows import Example
+from abduce.eval.example import Example
 from abduce.eval.sampling import split_by_context, spread
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,13 +6,7 @@ import dspy
 import pytest
 from abduce.programs import Direct, Locus
 from abduce.programs.calls import ask_about
-from abduce.programs.serialize import (
-    CONTEXT_CAPS,
-    Serializer,
-    elide,
-    estimated_tokens,
-    visible_text,
-)
+from abduce.programs.serialize import CONTEXT_CAPS, Serializer, elide, estimated_tokens, visible_text
 from abduce.programs.trace import Trace
 from abduce.signatures.fhs import generator_signature
 from abduce.signatures.types import Fact, SourceContext

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from abduce.eval.example import Example
 from abduce.eval.metrics import RANKING_MEASURES, score_ranking
-from abduce.eval.rows import Example, Row
+from abduce.eval.rows import Row
 
 
 class ListCodec:

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from abduce.eval.apart import subset
 from abduce.eval.data import DataFolder
 from abduce.eval.domains import CLINICAL
 from abduce.eval.evaluate import run_experiment
@@ -15,7 +16,6 @@ from abduce.eval.experiment import load_experiment
 from abduce.eval.prepare_codiesp import build as build_codiesp
 from abduce.eval.prepare_icd10cm import build as build_icd10cm
 from abduce.eval.report import load_run, report_tables
-from abduce.eval.subset import subset
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from abduce.eval.experiment import bundled_experiments
 from abduce.eval.families import qa_file
+from abduce.eval.passage_retrievers import passage_settings
 from abduce.eval.qa_evaluate import run_qa
 from abduce.eval.qa_experiment import parse_qa, resolved_qa
 from abduce.eval.qa_report import question_tables
-from abduce.eval.qa_session import passage_settings, usable_judges
+from abduce.eval.qa_session import usable_judges
 from abduce.eval.report import load_run, report_tables
 from abduce.retrievers.errors import InputError
 from openai_stub import Status

@@ -1,0 +1,60 @@
+"""One fact or question of a data set, with its gold answer, and fingerprints of what decides results."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from pydantic import BaseModel
+
+
+@dataclass(frozen=True)
+class Example:
+    """One fact or question.
+
+    Args:
+        id: unique in the example set.
+        inputs: the program's keyword arguments, ``{"fact": fact}`` or ``{"question": question}``.
+        gold: the right id (or ids), never shown to a program that is no oracle.
+        cluster: what intervals resample: the source context's id, or the question's text. Empty: the
+            example stands alone.
+        groups: fields that the report breaks results down by (modality, datatype, subject ...).
+        version: the fingerprint of inputs and gold, where the caller has it at hand; computed otherwise.
+    """
+
+    id: str
+    inputs: Mapping[str, Any]
+    gold: Any
+    cluster: str = ""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+
+    def fingerprint(self) -> str:
+        return self.version or fingerprint([dict(self.inputs), self.gold])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple | set | frozenset):
+        return sorted(value) if not isinstance(value, tuple) else list(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+
+
+def fingerprint(value: Any) -> str:
+    """32 hexadecimal digits of a JSON-able value (pydantic models, tuples, sets and arrays included); the
+    order of keys does not matter.
+
+    Raises:
+        TypeError: something in it has no JSON form.
+    """
+    text = orjson.dumps(value, default=_plain, option=_OPTIONS)
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
