@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find package signatures retrievers programs eval -type f ! -path '*/__pycache__/*' 2>/dev/null)
+SOURCES := $(shell find package signatures retrievers documents programs lm data tagging asking eval cli -type f ! -path '*/__pycache__/*' 2>/dev/null)
 export HF_HUB_OFFLINE ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

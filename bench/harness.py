@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from abduce.eval.example import Example
+from abduce.data.example import Example
 from abduce.eval.metrics import RANKING_MEASURES, score_ranking
-from abduce.eval.results import Run
-from abduce.eval.rows import Row
-from abduce.eval.runner import run
+from abduce.eval.runs.row import Row
+from abduce.eval.runs.run import Run
+from abduce.eval.runs.runner import run
 from abduce.eval.stats import RESAMPLES, ClusterBootstrap
 
 ROWS, FACTS, CONTEXTS, EXAMPLES = 10, 3000, 800, 2144

@@ -61,9 +61,9 @@ def common(one: str, other: str) -> float:
 
 def measure(data: Path) -> dict[str, Any]:
     """Every figure of the section; ``data`` is a data folder with ``finance/``."""
-    from abduce.eval.data import DataFolder
-    from abduce.eval.domains import DOMAINS
-    from abduce.eval.lm import load
+    from abduce.data.domains import DOMAINS
+    from abduce.data.folder import DataFolder
+    from abduce.lm import load
     from abduce.programs.fhs import FHS
     from abduce.programs.select import Selector
     from abduce.retrievers.bm25 import BM25Retriever

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import _engines
-from abduce.eval.indexing import load_source
+from abduce.data.build.index import load_source
 from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.collection import Collection
@@ -193,7 +193,7 @@ def growth(data: Path, factor: int) -> dict[str, Any]:
     """US-GAAP replicated: seconds and bytes a document to build, milliseconds a query."""
     script = f"""
 import json, random, resource, time
-from abduce.eval.indexing import load_source
+from abduce.data.build.index import load_source
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.taxonomy import Taxonomy
 from pathlib import Path

@@ -12,16 +12,23 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from ..data.domains import Domain
+from ..data.example import Example
+from ..data.folder import DataFolder, domain_named
+from ..data.parts import make_parts
 from ..programs.presets import build, spec_named
+from ..retrievers.atomic import write_text
 from ..retrievers.errors import InputError
-from .atomic import write_text
-from .calibration import Calibration, calibration_error, features, fit, precedents_print, risk_coverage
-from .data import DataFolder, domain_named
-from .domains import Domain
-from .example import Example
-from .filing_score import acceptance_table
-from .parts import make_parts
-from .precedents import domain_precedents
+from ..tagging.calibration import (
+    Calibration,
+    calibration_error,
+    features,
+    fit,
+    precedents_print,
+    risk_coverage,
+)
+from ..tagging.precedents import domain_precedents
+from ..tagging.score import acceptance_table
 
 FOLDS = 5
 

@@ -8,8 +8,8 @@ import dspy
 
 from ..retrievers.base import Retriever
 from ..retrievers.taxonomy import Taxonomy
-from ..signatures.answers import VerdictForm
 from ..signatures.dimensions import DimensionSchema
+from ..signatures.replies import VerdictForm
 from ..signatures.types import Fact, Hypothesis
 from .base import Program, rank_by_support, verify_pool
 from .config import FHSConfig

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..retrievers.base import Retriever
-from ..retrievers.precedents import Precedents
+from ..retrievers.precedents.index import Precedents
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.fhs import Variation

@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from ..retrievers.base import Ranking, Retriever
-from ..retrievers.loci import period_of
-from ..retrievers.precedents import Neighbour, Precedents
+from ..retrievers.precedents.index import Neighbour, Precedents
+from ..retrievers.precedents.loci import period_of
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .base import Program
@@ -99,7 +99,7 @@ class PrecedentVote(Program):
 
 
 PERIOD_TYPES = {1: "duration", 2: "instant"}
-"""What a column header says of time (:func:`~abduce.retrievers.loci.period_of`) as taxonomies write it."""
+"""What a column header says of time (``loci.period_of``) as taxonomies write it."""
 
 
 def _as_it_is(id_: str) -> float:

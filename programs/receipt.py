@@ -11,7 +11,7 @@ import dspy
 class Receipt:
     """Stands in ``dspy.settings`` (``receipt`` and ``usage_tracker``) for the time of one call.
 
-    Any ``dspy.BaseLM`` reports its tokens. abduce's own engine and cache (``abduce.eval.lm``) also report
+    Any ``dspy.BaseLM`` reports its tokens. abduce's own engine and cache (``abduce.lm``) also report
     attempts on the wire, faults, the reply and how it ended, and what the cache would keep.
     """
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..signatures.answers import VerdictForm
+from ..signatures.replies import VerdictForm
 from .config import SearchConfig
 
 MODEL_FREE = frozenset({"rules", "phrases"})

@@ -8,9 +8,9 @@ from typing import Any, Literal, Protocol
 import dspy
 
 from ..retrievers.taxonomy import Taxonomy
-from ..signatures.answers import VerdictForm, judgements, verdicts_answer
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.fhs import verifier_signature
+from ..signatures.replies import VerdictForm, judgements, verdicts_answer
 from ..signatures.types import UNRESOLVED, Concept, Fact, Hypothesis, Judgement, Verdict
 from .calls import ask_about
 from .profiles import Profiles

@@ -7,9 +7,9 @@ from typing import Literal
 
 import dspy
 
-from .answers import VerdictForm, hypothesis_answer, verdicts_answer
 from .dimensions import DimensionSchema
 from .prompting import build
+from .replies import VerdictForm, hypothesis_answer, verdicts_answer
 
 EVIDENCE = {
     "value": "the located value as it is shown",
@@ -50,7 +50,7 @@ def verifier_signature(
     """Evidence, window and hypothesis to a judgement per candidate and dimension.
 
     ``n`` is the number of candidates in the window, ``form`` the form of the answer
-    (:func:`~abduce.signatures.answers.verdicts_answer`).
+    (:func:`~abduce.signatures.replies.verdicts_answer`).
     """
     inputs = EVIDENCE | {
         "candidates": "the candidate concepts, numbered",

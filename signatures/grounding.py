@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import dspy
 
-from .answers import Description, DimensionRevision, Revision, SubQueries
 from .dimensions import DimensionSchema
 from .fhs import EVIDENCE
 from .prompting import build
+from .replies import Description, DimensionRevision, Revision, SubQueries
 
 _NO_HEADERS = {k: v for k, v in EVIDENCE.items() if k not in ("row_header", "column_header")}
 

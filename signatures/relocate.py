@@ -7,8 +7,8 @@ from functools import lru_cache
 import dspy
 from pydantic import Field
 
-from .answers import Answer
 from .prompting import build
+from .replies import Answer
 
 INPUTS = {
     "document": "the whole English translation",

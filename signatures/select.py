@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import dspy
 
-from .answers import Selection
 from .dimensions import DimensionSchema
 from .fhs import EVIDENCE
 from .prompting import build
+from .replies import Selection
 
 
 @lru_cache(maxsize=16)

@@ -13,13 +13,15 @@ from types import SimpleNamespace
 
 import dspy
 import pytest
-from abduce.eval.data import DataFolder
-from abduce.eval.domains import FINANCE
+from abduce.data.domains import FINANCE
+from abduce.data.folder import DataFolder
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext
+
+pytest_plugins = ("clinical_release", "qa_data")
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT / ".." / "shared" / "data"
@@ -199,7 +201,7 @@ def bundled():
 def _bundled_root():
     from importlib import resources
 
-    return resources.files("abduce.eval") / "bundled"
+    return resources.files("abduce.data") / "bundled"
 
 
 @pytest.fixture(scope="session")
@@ -274,7 +276,7 @@ class Ran(SimpleNamespace):
 @pytest.fixture
 def cli(monkeypatch, capsys):
     """``cli("tag", "facts.jsonl")`` runs the command line in this process at 200 columns."""
-    from abduce.eval.cli import main
+    from abduce.cli.main import main
 
     def run(*arguments, columns=200):
         monkeypatch.setenv("COLUMNS", str(columns))

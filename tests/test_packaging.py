@@ -14,7 +14,19 @@ from pathlib import Path
 
 import pytest
 
-FOLDERS = ("package", "signatures", "retrievers", "programs", "eval")
+FOLDERS = (
+    "package",
+    "signatures",
+    "retrievers",
+    "documents",
+    "programs",
+    "lm",
+    "data",
+    "tagging",
+    "asking",
+    "eval",
+    "cli",
+)
 DISTRIBUTION = {
     "faiss": "faiss-cpu",
     "sentence_transformers": "sentence-transformers",
@@ -43,7 +55,7 @@ def files(root):
 
 
 def package_of(folder):
-    """``eval/commands`` to ``abduce.eval.commands``; ``package`` is the root."""
+    """``eval/commands`` to ``abduce.cli``; ``package`` is the root."""
     parts = folder.as_posix().split("/")
     return ".".join(["abduce", *(parts[1:] if parts[0] == "package" else parts)])
 
@@ -80,7 +92,7 @@ def test_the_wheel_stays_under_12_MB_and_the_bundled_filings_under_4(root):
         for path in files(root):
             archive.write(path, path.relative_to(root))
     assert buffer.tell() < 12_000_000
-    bundled = root / "eval" / "bundled" / "finance"
+    bundled = root / "data" / "bundled" / "finance"
     assert sum(p.stat().st_size for p in bundled.iterdir() if p.is_file()) < 4_000_000
 
 

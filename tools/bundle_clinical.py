@@ -1,4 +1,4 @@
-"""Make eval/bundled/clinical: the inventory in compact form and whole cases of the development split.
+"""Make data/bundled/clinical: the inventory in compact form and whole cases of the development split.
 
     python tools/bundle_clinical.py RELEASE_FOLDER DATA/clinical
 
@@ -12,12 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from abduce.eval.clinical.inventory_file import compact_row
-from abduce.eval.prepare_icd10cm import build, jsonl_gz, with_profiles, write_all
+from abduce.data.build.icd10cm.build import build, jsonl_gz, with_profiles, write_all
+from abduce.data.icd10cm import compact_row
 from abduce.retrievers.files import read_jsonl
 
 FACTS = 300
-TARGET = Path(__file__).resolve().parents[1] / "eval" / "bundled" / "clinical"
+TARGET = Path(__file__).resolve().parents[1] / "data" / "bundled" / "clinical"
 
 
 def main(release: str, data: str) -> None:

@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent.parent / "eval" / "bundled" / "finance"
+HERE = Path(__file__).resolve().parent.parent / "data" / "bundled" / "finance"
 FACTS = 300
 
 

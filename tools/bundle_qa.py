@@ -1,4 +1,4 @@
-"""Writes eval/bundled/qa from a data folder: ``python tools/bundle_qa.py DATA/qa``.
+"""Writes data/bundled/qa from a data folder: ``python tools/bundle_qa.py DATA/qa``.
 
 60 MMLU-Med dev and validation questions (those that do not overlap with the test questions, spread over the
 subjects) and 3,000 passages: what BM25 finds for them, filled up evenly over the corpus.
@@ -16,7 +16,7 @@ from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.corpus import Corpus
 
 QUESTIONS, PASSAGES, DEPTH = 60, 3000, 40
-OUT = Path(__file__).parents[1] / "eval" / "bundled" / "qa"
+OUT = Path(__file__).parents[1] / "data" / "bundled" / "qa"
 
 
 def read(path: Path) -> list[dict[str, object]]:

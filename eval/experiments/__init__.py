@@ -1,1 +1,1 @@
-"""Data files only."""
+"""Experiments: their files, and how a family runs them."""

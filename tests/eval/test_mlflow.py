@@ -6,8 +6,8 @@ from pathlib import Path
 
 import dspy
 import pytest
-from abduce.eval.api import evaluate
-from abduce.eval.example import Example
+from abduce.data.example import Example
+from abduce.eval.experiments.evaluate import evaluate
 from abduce.programs.calls import fan_out
 from abduce.retrievers.base import Ranking
 from dspy.utils import DummyLM

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import dspy
 import pytest
-from abduce.eval.lm import load
-from abduce.eval.lm.check import check, usable
-from abduce.eval.lm.llama import LlamaServer
-from abduce.eval.lm.profiles import Profiles
+from abduce.lm import load
+from abduce.lm.check import check, usable
+from abduce.lm.llama import LlamaServer
+from abduce.lm.profiles import Profiles
 from abduce.programs.calls import ask_about
 from abduce.programs.config import FHSConfig
 from abduce.programs.fhs import FHS
@@ -137,7 +137,7 @@ def test_check_finds_what_llama_cpp_honours(server, table):
 CHILD = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever a shell made of it
-from abduce.eval.lm.llama import LlamaServer
+from abduce.lm.llama import LlamaServer
 with LlamaServer(sys.argv[1], context=512, slots=1, wait=600) as server:
     print(server.pid, flush=True)
     sys.stdin.read()

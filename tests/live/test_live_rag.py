@@ -11,12 +11,12 @@ import json
 from pathlib import Path
 
 import pytest
-from abduce.eval.lm import load
-from abduce.eval.lm.llama import LlamaServer
+from abduce.lm import load
+from abduce.lm.llama import LlamaServer
 from abduce.programs import ContextJudge, HyDE, MainRAG
-from abduce.programs.context import Evidence
-from abduce.programs.rag_config import HyDEConfig, MainRAGConfig
-from abduce.programs.rag_presets import RAGParts, build_rag, rag_spec
+from abduce.programs.rag.config import HyDEConfig, MainRAGConfig
+from abduce.programs.rag.context import Evidence
+from abduce.programs.rag.presets import RAGParts, build_rag, rag_spec
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.corpus import Corpus, Passage
 from abduce.signatures.types import Question, UtilityLabel

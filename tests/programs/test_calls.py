@@ -8,8 +8,8 @@ from collections import Counter
 
 import dspy
 import pytest
-from abduce.eval.lm import load
-from abduce.eval.lm.meter import tally
+from abduce.lm import load
+from abduce.lm.meter import tally
 from abduce.programs.calls import NoModel, ask, ask_about, fan_out
 from abduce.programs.serialize import Serializer
 from abduce.programs.trace import Trace

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from abduce.programs.consistency import ground_rows, shared_evidence
 from abduce.programs.precedents import PrecedentsConfig, PrecedentVote, completed
 from abduce.programs.presets import Parts, build, spec_named
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever
-from abduce.retrievers.precedents import Precedents, Tagged
+from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext
+from abduce.tagging.shared_rows import ground_rows, shared_evidence
 
 
 def fact(

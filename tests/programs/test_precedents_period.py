@@ -6,7 +6,7 @@ from abduce.programs.precedents import PrecedentsConfig, PrecedentVote, blended,
 from abduce.programs.presets import spec_named
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever
-from abduce.retrievers.precedents import Precedents, Tagged
+from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.types import Concept, Fact, SourceContext
 from pydantic import ValidationError

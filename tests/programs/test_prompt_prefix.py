@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from abduce.eval.data import DataFolder
-from abduce.eval.domains import DOMAINS
+from abduce.data.domains import DOMAINS
+from abduce.data.folder import DataFolder
 from abduce.programs.adapter import StrictJSON
 from abduce.programs.verify import Candidates, show_hypothesis
 from abduce.retrievers.bm25 import BM25Retriever

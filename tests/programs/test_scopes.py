@@ -4,7 +4,7 @@ import pytest
 from abduce.programs.precedents import Demonstrations
 from abduce.programs.presets import PRESETS, Parts, build, name_of, scoped, spec_named
 from abduce.retrievers.bm25 import BM25Retriever
-from abduce.retrievers.precedents import Precedents, Tagged
+from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from abduce.eval.indexing import load_source
+from abduce.data.build.index import load_source
 from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.dense import DenseRetriever

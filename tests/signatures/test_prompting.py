@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from abduce.signatures.answers import Description
 from abduce.signatures.fhs import EVIDENCE, generator_signature, verifier_signature
 from abduce.signatures.grounding import (
     critique_signature,
@@ -14,6 +13,7 @@ from abduce.signatures.grounding import (
     varied_signature,
 )
 from abduce.signatures.prompting import build, fingerprint, load_prompts
+from abduce.signatures.replies import Description
 from abduce.signatures.select import selector_signature
 
 PAPER = ["value", "datatype", "input_type", "row_header", "column_header", "source_context"]

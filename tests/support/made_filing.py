@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from abduce.eval.cli import app
+from abduce.cli.main import app
 from typer.testing import CliRunner
 
 

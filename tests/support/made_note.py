@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from abduce.eval.clinical.coding import Coder
-from abduce.eval.clinical.within import build_within
 from abduce.programs.presets import Parts, build, spec_named
 from abduce.programs.serialize import Serializer
 from abduce.retrievers.bm25 import BM25Retriever
-from abduce.retrievers.precedents import Precedents, Tagged
+from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept
+from abduce.tagging.notes.coder import Coder
+from abduce.tagging.notes.within import build_within
 
 TEXT = "A man with classical cholera and fever. He was a carrier of cholera. Fever again, fevers never.\n"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from abduce.eval.example import Example
+from abduce.data.example import Example
 from abduce.eval.metrics import RANKING_MEASURES, score_ranking
-from abduce.eval.rows import Row
+from abduce.eval.runs.row import Row
 
 
 class ListCodec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from abduce.programs.context import Evidence, estimate_tokens, fuse, overlap, pack, same_text, show
+from abduce.programs.rag.context import Evidence, estimate_tokens, fuse, overlap, pack, same_text, show
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.corpus import Passage
 from hypothesis import given

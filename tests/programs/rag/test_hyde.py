@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from abduce.programs import HyDE
-from abduce.programs.hyde import mean_vector
-from abduce.programs.rag_config import HyDEConfig
+from abduce.programs.rag.config import HyDEConfig
+from abduce.programs.rag.hyde import mean_vector
 from abduce.retrievers.base import Ranking
 
 

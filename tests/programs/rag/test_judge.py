@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from abduce.programs import ContextJudge
-from abduce.programs.context import Evidence
-from abduce.programs.judge import conservative, evidence_of
+from abduce.programs.rag.context import Evidence
+from abduce.programs.rag.judge import conservative, evidence_of
 from abduce.retrievers.errors import InputError
 from abduce.signatures.judge import ContextUtility
 from abduce.signatures.types import UtilityLabel

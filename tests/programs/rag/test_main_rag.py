@@ -6,8 +6,8 @@ import math
 
 import pytest
 from abduce.programs import MainRAG
-from abduce.programs.main_rag import keep_at_or_above_mean, yes_no_margin
-from abduce.programs.rag_config import MainRAGConfig
+from abduce.programs.rag.config import MainRAGConfig
+from abduce.programs.rag.main_rag import keep_at_or_above_mean, yes_no_margin
 from dspy.utils.exceptions import ContextWindowExceededError, LMInvalidRequestError
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from abduce.programs import HCQR, HCQRConfig, HyDE, MainRAG, NoRAG, RerankRAG, Rewriting, SimpleRAG
-from abduce.programs.rag_config import RAGConfig, RewritingConfig
+from abduce.programs.rag.config import RAGConfig, RewritingConfig
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.errors import InputError
 from abduce.signatures.types import Question

@@ -9,7 +9,7 @@ import dspy
 import numpy as np
 import pytest
 from abduce.programs import HCQR, HyDE
-from abduce.programs.hyde import VectorRetriever, mean_vector
+from abduce.programs.rag.hyde import VectorRetriever, mean_vector
 from abduce.retrievers.bm25 import BM25Retriever
 
 

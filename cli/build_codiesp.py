@@ -1,0 +1,58 @@
+"""``abduce data build codiesp``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Method(StrEnum):
+    """How a Spanish mention finds its place in the English text."""
+
+    alignment = "alignment"
+    model = "model"
+
+
+def codiesp(
+    source: Annotated[
+        Path, typer.Option("--from", help="The CodiEsp archive (.tar.gz, .zip), or its unpacked folder.")
+    ],
+    inventory: Annotated[
+        Path,
+        typer.Option(help="The inventory: icd10cm_fy2018_taxonomy.jsonl.gz (abduce data build icd10cm)."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("data/clinical"),
+    method: Annotated[
+        Method, typer.Option(help="alignment: words aligned without a model; model: one call a mention.")
+    ] = Method.alignment,
+    lm: Annotated[
+        Path | None, typer.Option(help="TOML file with the [lm] table that --method model calls.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Calls in flight.")] = 8,
+) -> None:
+    """Build contexts and facts from CodiEsp: each Spanish mention gets its place in the English text.
+
+    A mention that finds none is dropped; the report counts why.
+
+    Examples:
+
+        abduce data build codiesp --from codiesp.tar.gz --inventory icd10cm_fy2018_taxonomy.jsonl.gz
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from ..data.build.codiesp.build import build_with
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("mentions", total=None)
+
+        def advance(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        report = build_with(source, inventory, out, method.value, lm, threads, advance)
+    for line in report.lines:
+        typer.echo(line)

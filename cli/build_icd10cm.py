@@ -1,0 +1,42 @@
+"""``abduce data build icd10cm``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def icd10cm(
+    source: Annotated[
+        Path,
+        typer.Option("--from", help="Folder with the official release files (zip archives as published)."),
+    ],
+    year: Annotated[int, typer.Option(min=2010, max=2099, help="Fiscal year of the release.")] = 2018,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("data/clinical"),
+    compare: Annotated[
+        Path | None, typer.Option(help="An inventory (.jsonl.gz) to compare with, field by field.")
+    ] = None,
+    addenda: Annotated[
+        bool, typer.Option(help="Apply the PDF addenda where the XML is of an earlier year.")
+    ] = True,
+    drugs: Annotated[
+        bool, typer.Option("--drugs", help="Put the table of drugs into the documentation too.")
+    ] = False,
+) -> None:
+    """Build the ICD-10-CM inventory: one document a billable code.
+
+    Read are the code and order files, the tabular list and the alphabetic, external-cause, neoplasm and drug
+    indexes.
+
+    Examples:
+
+        abduce data build icd10cm --from raw/icd10cm --year 2018 --out data/clinical
+    """
+    from ..data.build.icd10cm.build import build
+    from ..data.build.icd10cm.inventory import DOCUMENTED
+
+    indexes = (*DOCUMENTED, "drug_table") if drugs else DOCUMENTED
+    for line in build(source, year, out, compare, addenda, indexes).lines:
+        typer.echo(line)

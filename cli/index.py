@@ -1,0 +1,107 @@
+"""``abduce index build|info|verify``: index folders that experiments open in no time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="index",
+    help="Index folders: build, look at, verify.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command()
+def build(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="finance or clinical (what experiments rank), us-gaap-2024 or icd10cm-2018 (whole), "
+            "a corpus (medical, disease-ontology), or a file of yours."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Argument(help="The index folder to write (milvus: a .db file or an address).")
+    ],
+    kind: Annotated[str, typer.Option(help="bm25, dense or milvus.")] = "bm25",
+    passages: Annotated[
+        bool, typer.Option("--passages", help="A file of passages (id, title, content), not of concepts.")
+    ] = False,
+    data: Annotated[Path | None, typer.Option(help="Data folder; default: the bundled data.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting as in \\[retriever], KEY=VALUE; may be given again."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an index that stands there.")] = False,
+) -> None:
+    """Build an index folder. An experiment opens it with `[retriever] index = "FOLDER"`.
+
+    Examples:
+
+        abduce index build finance us-gaap.index
+
+        abduce index build my-taxonomy.csv my.index --set b=0.4 --set k1=0.9
+
+        abduce index build medical medical.index --kind dense --set preset=medcpt
+    """
+    import time
+
+    from ..data.build.index import build_index
+
+    start = time.perf_counter()
+    lines = build_index(source, out, kind, passages, data, set_ or [], overwrite)
+    for line in lines:
+        typer.echo(line)
+    typer.echo(f"done in {time.perf_counter() - start:.1f} s")
+
+
+@app.command()
+def info(
+    folder: Annotated[Path, typer.Argument(help="An index folder.")],
+    json_: Annotated[bool, typer.Option("--json", help="The whole manifest as JSON.")] = False,
+) -> None:
+    """Say what an index folder holds. Only its manifest is read.
+
+    Examples:
+
+        abduce index info us-gaap.index
+
+        abduce index info us-gaap.index --json
+    """
+    import json
+
+    from ..data.build.index import summary
+    from ..retrievers.store import read_manifest
+
+    manifest = read_manifest(folder)
+    if json_:
+        typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
+        return
+    for name, value in summary(manifest):
+        typer.echo(f"{name:<12}{value}")
+
+
+@app.command()
+def verify(folder: Annotated[Path, typer.Argument(help="An index folder.")]) -> None:
+    """Check every file of an index folder against its hash; exit code 1 if one does not match.
+
+    Example:
+
+        abduce index verify us-gaap.index
+    """
+    from ..retrievers.store import read_manifest
+    from ..retrievers.store import verify as check
+
+    problems = check(folder)
+    for problem in problems:
+        typer.echo(f"abduce: {problem}", err=True)
+    if problems:
+        raise typer.Exit(1)
+    files = read_manifest(folder)["files"]
+    total = sum(about["bytes"] for about in files.values())
+    typer.echo(f"{folder}: {len(files)} files, {total / 1e6:,.1f} MB, every hash matches")

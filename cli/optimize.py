@@ -1,0 +1,57 @@
+"""``abduce optimize``: compile a row with one of DSPy's optimizers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def optimize(
+    experiment: Annotated[str, typer.Argument(help="A bundled experiment's name, or a TOML file.")],
+    row: Annotated[str, typer.Option(help="The row whose program is compiled.")],
+    out: Annotated[Path, typer.Option(help="Write the program's state here, as JSON.")],
+    optimizer: Annotated[str, typer.Option(help="bootstrap, mipro or gepa.")] = "bootstrap",
+    split: Annotated[str, typer.Option(help="Split to compile on; never a test split.")] = "dev",
+    data: Annotated[
+        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+    ] = None,
+    train: Annotated[int, typer.Option(min=2, help="How many facts of the split.")] = 50,
+    check: Annotated[
+        int, typer.Option(min=0, help="Measure the gain on so many facts of other contexts.")
+    ] = 50,
+    measure: Annotated[str, typer.Option(help="What is optimised: MRR, R@10, Acc, ...")] = "MRR",
+    budget: Annotated[str, typer.Option(help="light, medium or heavy (mipro and gepa).")] = "light",
+    concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight.")] = 8,
+    lm: Annotated[
+        Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
+    ] = None,
+) -> None:
+    """Compile a row's prompts with a DSPy optimizer; the state is JSON and checks what it is loaded into.
+
+    Examples:
+
+        abduce optimize finance-main --row FHS --out fhs.json --data DIR
+
+        abduce optimize finance-main --row FHS --optimizer gepa --budget medium --out fhs.json
+
+    A row of an experiment file uses it by set = { state = "fhs.json" }.
+    """
+    from ..eval.optimize.optimize import optimize_row
+    from ..lm.options import lm_table
+
+    optimize_row(
+        experiment,
+        row,
+        out,
+        optimizer=optimizer,
+        split=split,
+        data=data,
+        train=train,
+        check=check,
+        measure=measure,
+        budget=budget,
+        threads=concurrency,
+        lm=None if lm is None else lm_table(lm),
+    )

@@ -1,0 +1,114 @@
+"""``abduce report``: the tables, analyses and plots of a finished run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN_DIR",
+            help="A run folder; TREC run files, with --qrels; or a file of published answers.",
+        ),
+    ],
+    baseline: Annotated[
+        str | None, typer.Option(help="Compare the others with this row, in place of the run's own.")
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Break down by this field; may be given again. Default: all.")
+    ] = None,
+    measure: Annotated[str | None, typer.Option(help="Measure of the breakdowns (MRR, R@1, Acc).")] = None,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
+    format_: Annotated[
+        str, typer.Option("--format", help="What is printed: terminal, markdown, latex or csv.")
+    ] = "terminal",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for tables and plots; by default RUN_DIR/report where there is one run."),
+    ] = None,
+    plots: Annotated[bool, typer.Option(help="Write plots (SVG and PNG; needs abduce[report]).")] = True,
+    values: Annotated[
+        Path | None, typer.Option(help="Also write per-example values, to this .csv or .parquet.")
+    ] = None,
+    trec: Annotated[
+        Path | None, typer.Option(help="Also write runs and qrels in TREC format, to this folder.")
+    ] = None,
+    qrels: Annotated[Path | None, typer.Option(help="TREC qrels of the TREC run files.")] = None,
+) -> None:
+    """Print the tables of a run and write them, with plots, beside it.
+
+    Examples:
+
+        abduce report runs/no-model
+
+        abduce report runs/no-model --baseline direct --by modality --format latex
+
+        abduce report runs/no-model --values values.parquet --trec trec
+
+        abduce report runs/qwen3-8b runs/qwen3-32b --out both
+
+        abduce report bm25.trec mine.trec --qrels qrels.trec
+
+        abduce report predictions_openai.jsonl.gz
+    """
+    from rich.console import Console
+
+    from ..eval.report.report import FORMATS, load_run, report_tables, write_tables
+    from ..eval.runs.export import read_trec, write_trec, write_values
+    from ..eval.runs.joining import joined
+    from ..retrievers.errors import InputError, MissingExtra
+
+    if format_ not in ("terminal", *FORMATS):
+        raise InputError(f"{format_!r} is none of terminal, {', '.join(FORMATS)}", field="format")
+    if len(run) == 1 and qrels is None and run[0].is_file():
+        from ..eval.report.published import predictions_report
+
+        table = predictions_report(run[0])
+        if format_ == "terminal":
+            Console().print(table.rich())
+        else:
+            typer.echo(FORMATS[format_][1](table))
+        return
+    if qrels is not None:
+        found, family = read_trec(run, qrels), ""
+    elif len(run) > 1:
+        loaded = [load_run(folder) for folder in run]
+        families = {name for _, name in loaded}
+        if len(families) > 1:
+            raise InputError(f"the runs are of different kinds: {', '.join(sorted(families))}")
+        found, family = joined([one for one, _ in loaded]), families.pop()
+    else:
+        found, family = load_run(run[0])
+        out = out or run[0] / "report"
+    tables = report_tables(found, family, baseline=baseline, by=by, measure=measure, intervals=intervals)
+    console, notes = Console(), Console(stderr=True)
+    for table in tables:
+        if format_ == "terminal":
+            console.print(table.rich())
+        else:
+            typer.echo(FORMATS[format_][1](table))
+    written: list[Path] = []
+    if out is not None:
+        written += write_tables(tables, out)
+        if plots:
+            from ..eval.report.plots import write_plots
+
+            try:
+                written += write_plots(found, out, by)
+            except MissingExtra as e:
+                notes.print(f"no plots: {e}", markup=False, highlight=False, soft_wrap=True)
+    if values is not None:
+        write_values(found, values)
+        written.append(values)
+    if trec is not None:
+        written += write_trec(found, trec)
+    if written:
+        folders = ", ".join(sorted({str(p.parent) for p in written}))
+        notes.print(
+            f"{len(written)} files written to {folders}", markup=False, highlight=False, soft_wrap=True
+        )

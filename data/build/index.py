@@ -1,0 +1,111 @@
+"""What ``abduce index`` does: from a source and settings to an index folder."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...retrievers.collection import Collection
+from ...retrievers.corpus import Corpus
+from ...retrievers.errors import InputError
+from ...retrievers.registry import build
+from ...retrievers.taxonomy import Taxonomy
+from ..corpora import CORPORA, load_corpus
+from ..folder import DataFolder, domain_named
+from ..domains import DOMAINS
+
+KINDS = ("bm25", "dense", "milvus")
+"""The kinds of retriever that have something to store."""
+
+
+def load_source(source: str, passages: bool = False, data: Path | None = None) -> Collection[Any]:
+    """What is indexed: a domain's inventory, a release by name, a corpus, or a file of concepts or passages.
+
+    A domain's name (``clinical``) means what its evaluation ranks, a taxonomy's (``icd10cm-2018``) the whole
+    release.
+
+    Raises:
+        InputError: there is no such thing, or it cannot be read.
+    """
+    if source in DOMAINS:
+        return DataFolder.find(data).taxonomy(domain_named(source))
+    for domain in DOMAINS.values():
+        if source == domain.taxonomy:
+            return DataFolder.find(data).taxonomy(domain, whole=True)
+    if source in CORPORA or source.startswith("hf:"):
+        return load_corpus(source, DataFolder.find(data) if source in CORPORA else None)
+    path = Path(source)
+    if not path.exists() and not path.suffix:
+        known = ", ".join([*DOMAINS, *(d.taxonomy for d in DOMAINS.values()), *CORPORA])
+        raise InputError(f"no source {source!r}; there are {known}, or give a file")
+    if passages:
+        return load_corpus(source) if path.is_dir() or path.suffix == ".parquet" else Corpus.load(path)
+    return Taxonomy.load(path)
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """``["k1=0.9", "model=some/folder"]`` to settings; a value that is no TOML value is a text.
+
+    Raises:
+        InputError: a pair without ``=``.
+    """
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        if not sign or not name.strip():
+            raise InputError(f"{pair!r} is not KEY=VALUE", field="--set")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        settings[name.strip()] = value
+    return settings
+
+
+def build_index(
+    source: str,
+    out: Path,
+    kind: str,
+    passages: bool,
+    data: Path | None,
+    pairs: Sequence[str],
+    overwrite: bool,
+) -> list[str]:
+    """Build an index; returns what there is to say about it, line by line.
+
+    Raises:
+        InputError: a bad source, kind, setting or place.
+    """
+    if kind not in KINDS:
+        raise InputError(f"nothing to store for {kind!r}; there are {', '.join(KINDS)}", field="--kind")
+    settings = parse_settings(pairs)
+    if kind != "milvus" and out.exists() and not overwrite:
+        raise InputError("exists already; give another folder, or --overwrite", file=out)
+    collection = load_source(source, passages, data)
+    if kind == "milvus":
+        retriever: Any = build(kind, collection, uri=str(out), progress=True, **settings)
+        retriever.close()
+        return [f"{len(collection):,} {collection.noun}s in {retriever.name!r} at {out}", *retriever.notes]
+    if collection.kind == Corpus.kind:
+        settings.setdefault("w_cov", 0.0)  # as everywhere for passages
+    shown = {"progress": True} if kind == "dense" else {}
+    retriever = build(kind, collection, **{**shown, **settings})
+    retriever.save(out, overwrite)
+    return [f"{len(collection):,} {collection.noun}s of {collection.name!r} in {out}"]
+
+
+def summary(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name and value of what a reader wants to know about an index."""
+    about = manifest["collection"]
+    yield "kind", str(manifest["kind"])
+    yield about["kind"], f"{about['name']}, {about['count']:,} documents of {' + '.join(about['indexed'])}"
+    if about["datatypes"]:
+        yield "datatypes", str(len(about["datatypes"]))
+    yield "parameters", ", ".join(f"{k} = {v}" for k, v in manifest["parameters"].items())
+    if "tokenizer" in manifest:
+        yield "tokenizer", f"{manifest['tokenizer']['name'] or 'own'} {manifest['tokenizer']['hash'][:12]}"
+    yield "corpus", about["hash"][:12]
+    yield "size", f"{sum(f['bytes'] for f in manifest['files'].values()) / 1e6:,.1f} MB"
+    yield "format", str(manifest["version"])

@@ -1,0 +1,244 @@
+"""Question data sets: multiple-choice or free-form questions with their gold answers.
+
+By name (``medqa``, ``mmlu-med``, ``mmlu-med-dev``) from a data folder, or by path: JSONL, CSV, TSV or
+Parquet with ``question``, ``options`` and ``answer``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..retrievers.errors import InputError
+from ..retrievers.files import Row, read_rows, require
+from ..signatures.types import Question
+from .example import Example
+
+DATASETS: Mapping[str, str] = {
+    "medqa": "medqa_us_test.jsonl.gz",
+    "mmlu-med": "mmlu_med_test.jsonl.gz",
+    "mmlu-med-dev": "mmlu_med_devval.jsonl.gz",
+}
+"""Data sets of a data folder: files of its ``qa`` folder."""
+
+BUNDLED = ("mmlu-med-dev",)
+"""Those that come with abduce (a part of each)."""
+
+_LETTERS = "ABCDEFGHIJ"
+_OPTION_COLUMNS = tuple(f"option_{letter.lower()}" for letter in _LETTERS)
+
+
+@dataclass(frozen=True)
+class LabelledQuestion:
+    """A question and what is known about it beside.
+
+    ``gold`` is the key of the right option, the text of a free-form answer, or None. ``cluster`` is the same
+    for questions with the same text (MMLU-Med repeats questions across subjects).
+    """
+
+    question: Question
+    gold: str | None
+    dataset: str = ""
+
+    @property
+    def cluster(self) -> str:
+        return question_cluster(self.question.text)
+
+    def example(self) -> Example:
+        """As the runner takes it."""
+        groups = {"dataset": self.dataset, "subject": self.question.subject or "none"}
+        return Example(
+            self.question.question_id, {"question": self.question}, self.gold or "", self.cluster, groups
+        )
+
+
+def question_cluster(text: str) -> str:
+    """What repeated questions share: the text without case, spacing and closing punctuation."""
+    return " ".join(text.casefold().split()).rstrip(" .?:!\"'")
+
+
+def read_questions(
+    path: str | Path,
+    dataset: str | None = None,
+    *,
+    need_gold: bool = False,
+    open_ended: bool = False,
+    bad: list[InputError] | None = None,
+) -> list[LabelledQuestion]:
+    """Questions of a file.
+
+    A row has ``question``; ``options`` as an object (key to text), a list of texts (keys A, B, C ...), or
+    columns ``option_a``, ``option_b`` ...; and, where it is known, ``answer`` (or ``gold``): a key, the whole
+    text of an option, or the place of an option in a list, from 0. ``id``, ``subject`` and ``dataset`` are
+    read where they are.
+
+    Args:
+        path: JSONL, CSV or TSV (``.gz`` allowed), or Parquet.
+        dataset: name of the data set; else what rows say, else the file's name.
+        need_gold: a row without an answer is bad.
+        open_ended: rows without options are taken; their answer is a text.
+        bad: where given, a bad row is appended here and passed over.
+
+    Raises:
+        InputError: naming file, line and field: no question, no options, fewer than two or more than ten, two
+            that are the same, an answer that is none of them, an id that is there twice, no rows.
+    """
+    path = Path(path)
+    found: list[LabelledQuestion] = []
+    lines: dict[str, int] = {}
+    for line, row in _rows(path, bad):
+        try:
+            item = _question(row, path, line, dataset, need_gold, open_ended)
+            id_ = item.question.question_id
+            if id_ in lines:
+                raise InputError(
+                    f"{id_!r} stands already in line {lines[id_]}", file=path, line=line, field="id"
+                )
+        except InputError as e:
+            if bad is None:
+                raise
+            bad.append(e)
+            continue
+        lines[id_] = line
+        found.append(item)
+    if not found:
+        raise InputError("has no questions", file=path)
+    return found
+
+
+def _rows(path: Path, bad: list[InputError] | None) -> Iterator[tuple[int, Row]]:
+    if path.suffix == ".parquet":
+        from .corpora import read_parquet
+
+        return read_parquet(path)
+    return read_rows(path, bad)
+
+
+def _question(
+    row: Row, path: Path, line: int, dataset: str | None, need_gold: bool, open_ended: bool
+) -> LabelledQuestion:
+    def fail(message: str, field: str) -> InputError:
+        return InputError(message, file=path, line=line, field=field)
+
+    text = require(row, "question", path, line)
+    id_ = str(row.get("id") or row.get("question_id") or f"{path.name.split('.')[0]}-{line}")
+    try:
+        options = read_options(row)
+    except ValueError as e:
+        raise fail(str(e), "options") from e
+    if not options and not open_ended:
+        raise fail("the question has no options", "options")
+    problem = option_problem(options)
+    if options and problem:
+        raise fail(problem, "options")
+    answer = next((row[k] for k in ("answer", "gold", "answer_key") if row.get(k) not in (None, "")), None)
+    if answer is None:
+        if need_gold:
+            raise fail("is missing", "answer")
+        gold = None
+    elif options:
+        gold = gold_key(answer, options, isinstance(row.get("options"), list))
+        if gold is None:
+            raise fail(f"{answer!r} is none of the options {list(options)}", "answer")
+    else:
+        gold = str(answer)
+    subject = row.get("subject")
+    question = Question(
+        question_id=id_, text=text, options=options, subject=str(subject) if subject else None
+    )
+    return LabelledQuestion(question, gold, str(dataset or row.get("dataset") or path.name.split(".")[0]))
+
+
+def read_options(row: Mapping[str, Any]) -> dict[str, str]:
+    """The options of a row, by key; empty where it has none.
+
+    Raises:
+        ValueError: they are neither an object nor a list of texts.
+    """
+    options = row.get("options")
+    if isinstance(options, str) and options.strip()[:1] in ("{", "["):
+        try:
+            options = json.loads(options)
+        except json.JSONDecodeError as e:
+            raise ValueError(f"is not JSON: {e.msg}") from e
+    if options is None or options == "":
+        named = {c[-1].upper(): row[c] for c in _OPTION_COLUMNS if row.get(c) not in (None, "")}
+        return {k: str(v) for k, v in named.items()}
+    if isinstance(options, Mapping):
+        pairs = [(str(k), v) for k, v in options.items() if v is not None]
+    elif isinstance(options, Sequence) and not isinstance(options, str):
+        if len(options) > len(_LETTERS):
+            raise ValueError(f"has {len(options)} options; two to ten are needed")
+        pairs = list(zip(_LETTERS, options, strict=False))
+    else:
+        raise ValueError("must be an object or a list of texts")
+    if not all(isinstance(v, str | int | float) and not isinstance(v, bool) for _, v in pairs):
+        raise ValueError("must be texts")
+    return {k: str(v) for k, v in pairs}
+
+
+def option_problem(options: Mapping[str, str]) -> str:
+    """What is wrong with options, or "" where nothing is."""
+    texts = [" ".join(t.casefold().split()) for t in options.values()]
+    if not 2 <= len(texts) <= 10:
+        return f"has {len(texts)} options; two to ten are needed"
+    if not all(texts):
+        return f"the option {next(k for k, t in options.items() if not t.strip())!r} is empty"
+    if len(set(texts)) < len(texts):
+        return f"has the option {next(t for t in texts if texts.count(t) > 1)!r} twice"
+    return ""
+
+
+def gold_key(answer: Any, options: Mapping[str, str], by_place: bool = False) -> str | None:
+    """The key of the option that a gold answer names: a key, a whole text, or (``by_place``) a place from
+    0; None where it names none."""
+    if isinstance(answer, bool):
+        return None
+    if by_place and isinstance(answer, int):
+        keys = list(options)
+        return keys[answer] if 0 <= answer < len(keys) else None
+    wanted = str(answer).strip()
+    if wanted in options:
+        return wanted
+    same = [k for k in options if k.casefold() == wanted.casefold()]
+    plain = " ".join(wanted.casefold().split())
+    same = same or [k for k, t in options.items() if " ".join(t.casefold().split()) == plain]
+    return same[0] if len(same) == 1 else None
+
+
+def named_questions(
+    folder: Any,
+    names: Iterable[str],
+    open_ended: bool = False,
+    bad: list[InputError] | None = None,
+) -> list[LabelledQuestion]:
+    """The questions of several data sets, in order, each with its gold answer.
+
+    Args:
+        folder: an :class:`abduce.data.folder.DataFolder`.
+        names: of :data:`DATASETS`, or paths of question files.
+        open_ended: questions without options are taken; their gold answer is a text.
+        bad: where given, a bad question is appended here and passed over.
+
+    Raises:
+        InputError: no such data set or file, or a bad row; an id that two data sets share.
+    """
+    found: list[LabelledQuestion] = []
+    for name in names:
+        if name in DATASETS:
+            path = folder.file("qa", DATASETS[name])
+        elif Path(name).suffix:
+            path = Path(name)
+        else:
+            sets = ", ".join(DATASETS)
+            raise InputError(f"no question set {name!r}: give the path of a file, or one of {sets}")
+        known = name if name in DATASETS else None
+        found += read_questions(path, known, need_gold=True, open_ended=open_ended, bad=bad)
+    ids = [item.question.question_id for item in found]
+    if len(set(ids)) < len(ids):
+        twice = next(i for i in ids if ids.count(i) > 1)
+        raise InputError(f"the question id {twice!r} is in two of {', '.join(names)}", field="id")
+    return found

@@ -1,0 +1,117 @@
+"""Whether a workbook may be loaded: its parts are read as a stream first, and nothing of them is kept.
+
+A workbook is loaded whole, so what it would become is counted beforehand: cells, the cells that merged and
+linked ranges stand for, and the elements of everything else (styles, names, rules), which turn into objects.
+A document type declaration is refused, so no entity is ever expanded.
+"""
+
+from __future__ import annotations
+
+import lzma
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from ..retrievers.errors import InputError
+from .grid import MAX_CELLS
+
+MAX_UNPACKED = 256 * 1024 * 1024
+"""Bytes of a workbook after unpacking."""
+
+MAX_RATIO = 200
+"""How much smaller than its content a part of a workbook may be packed."""
+
+MAX_PARTS = 10_000
+"""Files in the archive."""
+
+MAX_BOOK_CELLS = 4 * MAX_CELLS
+"""Cells of all sheets, those that merged and linked ranges stand for included."""
+
+MAX_OTHERS = 300_000
+"""Elements that are neither cells nor shared texts."""
+
+_TRANSIENT = frozenset("c v f is t r rPr row sheetData".split())
+_RANGES = frozenset(("mergeCell", "hyperlink"))
+_CHUNK = 1 << 18
+
+
+def check_book(path: Path) -> None:
+    """Refuse a file that is no zip archive, or that would become too much.
+
+    Raises:
+        InputError: no such file, not a workbook, too large, or with a document type declaration.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+            _check_sizes(path, parts)
+            count = _Count(path)
+            for part in parts:
+                if part.filename.lower().endswith((".xml", ".rels", ".vml")):
+                    count.part(archive, part)
+    except FileNotFoundError as e:
+        raise InputError("no such file", file=path) from e
+    except (zipfile.BadZipFile, OSError, RuntimeError, EOFError, zlib.error, lzma.LZMAError) as e:
+        raise InputError(f"is not an Excel workbook ({e})", file=path) from e
+
+
+def _check_sizes(path: Path, parts: list[zipfile.ZipInfo]) -> None:
+    """What the archive says of itself; a part that holds more than it says cannot be read to its end."""
+    total = sum(p.file_size for p in parts)
+    worst = max((p.file_size / max(1, p.compress_size) for p in parts if p.file_size > 1_000_000), default=0)
+    if total > MAX_UNPACKED or worst > MAX_RATIO or len(parts) > MAX_PARTS:
+        raise InputError(f"would unpack to {total // 2**20:,} MB: refused as a zip bomb", file=path)
+
+
+class _Count:
+    """A parser's target that counts over all parts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cells = self.others = 0
+        self.texts = False
+
+    def part(self, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
+        from lxml import etree
+
+        self.texts = part.filename.lower().endswith("sharedstrings.xml")
+        parser = etree.XMLParser(target=self, resolve_entities=False, no_network=True, load_dtd=False)
+        try:
+            with archive.open(part) as stream:
+                for chunk in iter(lambda: stream.read(_CHUNK), b""):
+                    parser.feed(chunk)
+            parser.close()
+        except etree.XMLSyntaxError as e:
+            raise InputError(f"cannot be read as a workbook: {part.filename}: {e.msg}", file=self.path) from e
+
+    def doctype(self, *_: Any) -> None:
+        raise InputError("has a document type declaration, which is not accepted", file=self.path)
+
+    def start(self, tag: str, attributes: Any) -> None:
+        name = tag.rpartition("}")[2]
+        if name == "c":
+            self.cells += 1
+        elif name in _RANGES:
+            self.cells += _area(attributes.get("ref") or "")
+            self.others += 1
+        elif not (self.texts or name in _TRANSIENT):
+            self.others += 1
+        if self.cells > MAX_BOOK_CELLS:
+            raise InputError(f"has more than {MAX_BOOK_CELLS:,} cells", file=self.path)
+        if self.others > MAX_OTHERS:
+            raise InputError(f"has more than {MAX_OTHERS:,} elements beside its cells", file=self.path)
+
+    def close(self) -> None:
+        """Parsers call it at the end of a part."""
+
+
+def _area(ref: str) -> int:
+    """Cells of a range such as ``B2:D9``; 1 for what is none."""
+    from openpyxl.utils import range_boundaries
+
+    try:
+        left, top, right, bottom = range_boundaries(ref.replace("$", ""))
+        return max(1, int((right - left + 1) * (bottom - top + 1)))
+    except (ValueError, TypeError):
+        return 1

@@ -1,0 +1,99 @@
+"""A file of any supported kind to a :class:`~.assemble.Document`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ..retrievers.errors import InputError
+from ..retrievers.precedents.loci import company_key, same_company
+from .document import Document
+from .html import NotWellFormed, Page, open_page, parse_blocks
+from .identity import content_digest, declared_filing
+from .markdown import read_markdown
+from .sheets import read_csv_table, read_workbook
+from .source import read_text
+
+HTML = frozenset({".htm", ".html", ".xhtml", ".xml"})
+MARKDOWN = frozenset({".md", ".markdown"})
+SHEETS = frozenset({".xlsx", ".xlsm"})
+SUFFIXES = HTML | MARKDOWN | SHEETS | {".csv", ".tsv"}
+"""What :func:`read_document` reads (a ``.gz`` may follow, except for workbooks)."""
+
+
+def kind_of(path: Path) -> str:
+    """The suffix that says what a file is, without ``.gz``."""
+    return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
+
+
+def read_document(path: str | Path, company: str | None = None) -> Document:
+    """All facts of a document: every value of its tables and every numeric mention of its text.
+
+    Args:
+        path: an HTML or inline-XBRL page, Markdown, CSV, TSV or an Excel workbook.
+        company: whose document it is, where it does not say so itself (an inline-XBRL page does).
+
+    Raises:
+        InputError: unreadable, of no known kind, too large, or without a single number.
+    """
+    path = Path(path)
+    kind = kind_of(path)
+    if kind not in SUFFIXES:
+        raise InputError(f"is none of {', '.join(sorted(SUFFIXES))}", file=path)
+    company = (company or "").strip() or None
+    document = Document(content_digest(path), _shown(path), company=company)
+    if kind in HTML:
+        document = _read_page(path, document)
+    elif kind in SHEETS:
+        document.add_blocks(read_workbook(path))
+    elif kind in MARKDOWN:
+        document.add_blocks(read_markdown(read_text(path)))
+    else:
+        document.add_blocks(read_csv_table(read_text(path), path))
+    if not document.facts:
+        raise InputError("has no numbers that could be facts", file=path)
+    if document.counts["unlabelled"]:
+        document.notes.append(f"{document.counts['unlabelled']} values stand in rows without a label")
+    return document
+
+
+def _shown(path: Path) -> str:
+    """A file's name for messages."""
+    return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+
+
+def _read_page(path: Path, document: Document) -> Document:
+    page, xml = open_page(path)
+    try:
+        document.add_blocks(parse_blocks(path, page, as_xml=xml))
+    except NotWellFormed:
+        page = Page(encoding=page.encoding)
+        document = Document(document.content, document.name, company=document.company)
+        document.notes.append("the page is not well-formed XML; it was read as HTML")
+        document.add_blocks(parse_blocks(path, page))
+    if not page.tables:
+        document.notes.append("the page has no tables; only numbers in its text were read")
+    if page.encoding not in ("utf-8", "utf-8-sig"):
+        document.notes.append(f"the page is not UTF-8; it was read as {page.encoding}")
+    document.told(
+        _company(page.about.get("EntityRegistrantName"), document),
+        page.taxonomy_year or _year(page.about.get("DocumentFiscalYearFocus")),
+        declared_filing(page.about),
+        page.namespaces,
+    )
+    return document
+
+
+def _company(own: str | None, document: Document) -> str | None:
+    """Whose a page is: what it says itself, else what the user says."""
+    given = document.company
+    if not company_key(own or ""):
+        return given
+    if given is not None and not same_company(given, own or ""):
+        document.notes.append(f"the page is of {own}, not of {given}: precedents of both are its company's")
+    return own
+
+
+def _year(text: str | None) -> str | None:
+    match = re.search(r"20\d\d", text or "")
+    return match[0] if match else None

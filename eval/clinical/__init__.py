@@ -1,1 +1,0 @@
-"""The clinical domain's own files: the ICD-10-CM release, CodiEsp, and tagging of notes."""

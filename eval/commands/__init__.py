@@ -1,1 +1,0 @@
-"""The subcommands of ``abduce``, one a file."""

@@ -1,0 +1,1 @@
+"""Programs compiled with the optimizers of DSPy."""

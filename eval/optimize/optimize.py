@@ -1,0 +1,128 @@
+"""Compile a row's program with one of DSPy's optimizers, on facts that are not for testing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ...data.example import Example
+from ...data.folder import DataFolder, domain_named
+from ...data.parts import make_parts
+from ...lm.use import models_for
+from ...programs.presets import build
+from ...retrievers.atomic import write_text
+from ...retrievers.errors import InputError, MissingExtra
+from ..experiments.experiment import load_experiment
+from ..experiments.subset import restricted
+from .sampling import split_by_context, spread
+
+OPTIMIZERS = ("bootstrap", "mipro", "gepa")
+
+
+def optimize_row(
+    name: str,
+    row: str,
+    out: Path,
+    *,
+    optimizer: str = "bootstrap",
+    split: str = "dev",
+    data: str | None = None,
+    train: int = 50,
+    check: int = 50,
+    measure: str = "MRR",
+    budget: str = "light",
+    threads: int = 8,
+    lm: Mapping[str, Any] | None = None,
+    console: Console | None = None,
+) -> None:
+    """Compile one row of an experiment and write its program state as JSON.
+
+    Args:
+        name: experiment, bundled or a TOML file.
+        row: the row to compile; it must call a model.
+        out: where the state goes; a row uses it by ``set = { state = "FILE" }``.
+        optimizer: ``bootstrap`` (demonstrations), ``mipro`` (instructions and demonstrations) or ``gepa``
+            (instructions, from the feedback of each example).
+        split: facts to compile on; a test split is refused.
+        train: how many of its facts, at least 2, from as many source contexts as possible; those of half
+            the contexts are kept for validation by mipro and gepa.
+        check: the gain is measured on at most so many facts of other contexts; 0: not measured.
+        measure: what is optimised (MRR, R@10, Acc).
+        budget: ``light``, ``medium`` or ``heavy``, for mipro and gepa.
+        threads: facts in flight.
+
+    Raises:
+        InputError: a test split, a row without a model, or whatever is wrong with experiment and data.
+    """
+    console = console or Console()
+    if optimizer not in OPTIMIZERS:
+        raise InputError(f"no optimizer {optimizer!r}; there are {', '.join(OPTIMIZERS)}")
+    if split in ("test", "fincl", "cases"):
+        raise InputError(f"nothing is tuned on the split {split!r}; choose dev or train", field="split")
+    if train < 2:
+        raise InputError(f"needs at least 2 facts, not {train}", field="train")
+    experiment = load_experiment(name).only([row])
+    spec = experiment.rows[0].spec
+    if not spec.needs_model or spec.needs_gold:
+        raise InputError(f"the row {row!r} calls no language model, or is an oracle: nothing to compile")
+    folder = DataFolder.find(data)
+    domain = domain_named(experiment.domain)
+    facts = restricted(folder.facts(domain, split), experiment.where)
+    examples = spread(facts, train)
+    if len(examples) < 2:
+        raise InputError(f"the split {split!r} has {len(examples)} facts; at least 2 are needed")
+    seen = {e.cluster for e in examples}
+    unseen = spread([e for e in facts if e.cluster not in seen], check)
+    parts = make_parts(folder.taxonomy(domain), domain, experiment.retriever)
+    with models_for(experiment.lm if lm is None else lm, f"the row {row!r}"):
+        from ..experiments.evaluate import evaluate
+        from .metrics import TaxonomyMetric
+
+        program = build(spec, parts)
+        metric = TaxonomyMetric(measure, parts.profiles)
+        compiled = _compile(program, examples, metric, optimizer, budget, threads)
+        if unseen:
+            rows = {"before": program, "after": compiled}
+            gain = evaluate(rows, unseen, concurrency=threads).compare("after", "before").table()
+    write_text(out, json.dumps(compiled.dump_state(), ensure_ascii=False, indent=1) + "\n")
+    if unseen:
+        console.print(gain.rich())
+    console.print(f"compiled {row} on {len(examples)} facts of {split}: {out}", markup=False, highlight=False)
+
+
+def _compile(
+    program: Any, examples: list[Example], metric: Any, optimizer: str, budget: str, threads: int
+) -> Any:
+    import dspy
+
+    from .metrics import to_dspy
+
+    if optimizer == "bootstrap":
+        teleprompter = dspy.BootstrapFewShot(metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0)
+        return teleprompter.compile(program, trainset=to_dspy(examples))
+    learned, chosen_by = split_by_context(examples)
+    if not chosen_by:
+        raise InputError(f"the {len(examples)} facts are all of one source context: {optimizer} needs two")
+    trainset, valset = to_dspy(learned), to_dspy(chosen_by)
+    if optimizer == "mipro":
+        if importlib.util.find_spec("optuna") is None:
+            raise MissingExtra("optuna", "optimize")
+        mipro = dspy.MIPROv2(metric=_plain(metric), auto=budget, num_threads=threads)
+        return mipro.compile(program, trainset=trainset, valset=valset)
+    gepa = dspy.GEPA(metric=metric, auto=budget, num_threads=threads, reflection_lm=dspy.settings.lm)
+    return gepa.compile(program, trainset=trainset, valset=valset)
+
+
+def _plain(metric: Any) -> Any:
+    """MIPROv2 sums bare numbers."""
+
+    def score(example: Any, prediction: Any, trace: Any = None) -> Any:
+        value = metric(example, prediction, trace)
+        return value if isinstance(value, bool) else float(value.score)
+
+    return score

@@ -1,0 +1,162 @@
+"""A run folder: its lock, its manifest and where each row's results lie.
+
+=====================  ==================================================================================
+``run.json``           the manifest: format, experiment, data, rows with their files, keys and references
+``resolved.toml``      the experiment as it was run, enough to run it again
+``examples.jsonl``     id, gold, cluster and groups of every example of the latest run
+``rows/NAME.jsonl``    a header, then one line a finished example (append-only)
+``rows/NAME.KEY.jsonl``  the same, of settings that the row had before
+``failures.jsonl``     row, seed, id and reason of every example that failed
+``summary.json``       the table: ``{"experiment", "data", "rows": [{"row", "n", "R@1", ...}]}``
+=====================  ==================================================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+from filelock import FileLock, Timeout
+
+from ... import __version__
+from ...retrievers.errors import InputError
+from ...retrievers.atomic import make_folder, write_bytes, writing
+from .log import FORMAT, RunLog, check_header, dumps, read_lines
+
+
+def file_name(row: str) -> str:
+    """A row's name as a file name: a function of the name alone, different for different names."""
+    if re.fullmatch(r"[A-Za-z0-9-]{1,80}", row):
+        return row
+    safe = re.sub(r"[^A-Za-z0-9+-]+", "_", row).strip("_")[:80]
+    return f"{safe}-{hashlib.blake2b(row.encode(), digest_size=3).hexdigest()}"
+
+
+class RunFolder:
+    """The files of one run. Writing needs :meth:`locked`; reading does not."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for one writing process; it is created where needed.
+
+        The lock is the operating system's: it goes with the process, however that ends.
+
+        Raises:
+            InputError: another process holds it, it is of another version, or it cannot be written.
+        """
+        make_folder(self.path)
+        self.manifest()
+        holder = self.path / ".lock.json"
+        lock = FileLock(self.path / ".lock")
+        with writing(self.path):
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                raise InputError(f"another run is writing here{_whom(holder)}", file=self.path) from None
+        try:
+            write_bytes(holder, orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+            make_folder(self.path / "rows")
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+            lock.release()
+
+    def manifest(self) -> dict[str, Any] | None:
+        """The contents of ``run.json``; None where there is none.
+
+        Raises:
+            InputError: it is not JSON, or of another format.
+        """
+        path = self.path / "run.json"
+        found = read_json(path) if path.exists() else None
+        if found is not None and found.get("format") != FORMAT:
+            raise InputError(
+                f"is of format {found.get('format')} (abduce {found.get('abduce', '?')}); this is abduce "
+                f"{__version__}, which reads format {FORMAT}: choose another folder",
+                file=path,
+            )
+        return found
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Replace one of the folder's JSON files in one step."""
+        write_bytes(self.path / name, orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+
+    def write_manifest(self, contents: Mapping[str, Any]) -> None:
+        self.write_json("run.json", {"format": FORMAT, "abduce": __version__, **contents})
+
+    def write_failures(self, lines: Iterable[bytes]) -> None:
+        """Replace ``failures.jsonl``; there is no file where there are no failures."""
+        text, path = b"".join(lines), self.path / "failures.jsonl"
+        if text:
+            write_bytes(path, text)
+        else:
+            path.unlink(missing_ok=True)
+
+    def note_failure(self, row: str, seed: int, example: str, reason: Mapping[str, str]) -> None:
+        """Add one line to ``failures.jsonl``, as it happens."""
+        path = self.path / "failures.jsonl"
+        with writing(path), path.open("ab") as stream:
+            stream.write(dumps({"row": row, "seed": seed, "id": example, **reason}))
+
+    def row_path(self, row: str) -> Path:
+        return self.path / "rows" / f"{file_name(row)}.jsonl"
+
+    def open_log(self, row: str, key: str, identity: Mapping[str, Any]) -> tuple[RunLog, str]:
+        """The log of a row under these settings, and a note where other settings had the row's place.
+
+        Results of other settings are moved beside it, never reused and never lost; results of these
+        settings that were moved before come back.
+        """
+        path, note = self.row_path(row), ""
+        header = {"format": FORMAT, "abduce": __version__, "row": row, "key": key, **identity}
+        old = next(read_lines(path), None) if path.exists() else None
+        if old is not None:
+            check_header(old, path)
+            if old["key"] != key:
+                aside = path.with_suffix(f".{old['key'][:8]}.jsonl")
+                changed = [part for part in identity if old.get(part) != identity[part]]
+                note = (
+                    f"{row}: {', '.join(changed)} changed; its earlier results are kept in rows/{aside.name}"
+                )
+                with writing(aside):
+                    path.replace(aside)
+        own = path.with_suffix(f".{key[:8]}.jsonl")
+        if not path.exists() and own.exists():
+            with writing(path):
+                own.replace(path)
+        return RunLog(path, header), note
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object.
+
+    Raises:
+        InputError: the file is missing, unreadable, or not a JSON object.
+    """
+    try:
+        found = orjson.loads(path.read_bytes())
+    except OSError as e:
+        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
+    except orjson.JSONDecodeError as e:
+        raise InputError(f"is not JSON: {e.msg}", file=path, line=e.lineno) from e
+    if not isinstance(found, dict):
+        raise InputError("is not a JSON object", file=path)
+    return found
+
+
+def _whom(holder: Path) -> str:
+    try:
+        who = read_json(holder)
+    except InputError:
+        return ""
+    return f" (process {who.get('pid')} on {who.get('host')})"

@@ -1,0 +1,383 @@
+"""Run rows over examples: concurrently, resumably, and with every failure on record.
+
+The unit of work is (row, seed, example). Programs run in worker threads; this module's thread alone
+writes. One example's exception is a result like any other: status ``failed``, every measure 0. Only what
+holds for every example (no model) ends the run.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...retrievers.errors import InputError
+from ...retrievers.atomic import write_bytes, write_text
+from ...retrievers.describe import describe
+from ...data.example import Example
+from .outcome import Outcome, RowResult, read_outcome
+from .run import Run
+from .row import Codec, Program, Progress, Row
+from .folder import RunFolder, file_name
+from .log import RunLog, dumps, readable
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass
+class _Work:
+    """One row's state: what is known of each (seed, example) and, with a folder, its log."""
+
+    row: Row
+    key: str
+    log: RunLog | None = None
+    outcomes: dict[tuple[int, str], Outcome] = field(default_factory=dict)
+    lines: list[bytes] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Task:
+    work: _Work
+    seed: int
+    example: Example
+    version: str
+    program: Program
+
+
+@dataclass(frozen=True)
+class _Done:
+    task: _Task
+    outcome: Outcome
+    line: bytes
+
+
+def run(
+    rows: Sequence[Row],
+    examples: Sequence[Example],
+    *,
+    codec: Codec,
+    out: str | Path | None = None,
+    concurrency: int = 1,
+    retry_failed: bool = False,
+    experiment: str = "",
+    data: str = "",
+    fingerprint: str = "",
+    resolved: str = "",
+    baseline: str | None = None,
+    keep: bool = False,
+    on_progress: OnProgress | None = None,
+    on_note: Callable[[str], None] | None = None,
+) -> Run:
+    """Run every row on every example and return the results.
+
+    With ``out``, each finished example is on disk at once; the same call after a crash, a kill or Ctrl-C
+    goes on where it stopped and ends with the same ``summary.json``.
+
+    Args:
+        rows: the systems; names must be unique.
+        examples: the facts or questions; ids must be unique.
+        codec: how this family's predictions are recorded and scored.
+        out: the run folder (see :mod:`abduce.eval.runs.folder`); None keeps everything in memory.
+        concurrency: examples in flight at once, at least 1. With 1 everything runs in this thread.
+        retry_failed: do examples again that failed in an earlier session, or are incomplete (whose judge
+            could not be asked); an incomplete one that fails now stays as it was.
+        experiment: the experiment's name, for the summary.
+        data: what the examples are, for the summary ("finance test").
+        fingerprint: of everything that all examples share and no row's settings name.
+        resolved: the text of ``resolved.toml``.
+        baseline: the row that others are compared with.
+        keep: without ``out``, keep whole records, so that :meth:`Run.records` can return them.
+        on_progress: called in this thread, at the start and after each example.
+        on_note: called with one line where something is worth knowing (repaired file, changed settings).
+
+    Raises:
+        InputError: no rows or examples, a name or id twice, a folder that cannot be used (locked, of
+            another version, read-only, damaged), a full disk. What was finished is kept.
+    """
+    _check(rows, examples, concurrency, baseline)
+    note = on_note or (lambda _: None)
+    versions = {e.id: e.fingerprint() for e in examples}
+    with ExitStack() as stack:
+        folder = RunFolder(out) if out is not None else None
+        if folder is not None:
+            stack.enter_context(folder.locked())
+        works = []
+        for row in rows:
+            work = _Work(row, row.key(fingerprint))
+            if folder is not None:
+                work.log = _open_log(work, folder, fingerprint, note)
+                stack.callback(work.log.close)
+                _resume(work, work.log, examples, versions, codec)
+            works.append(work)
+        if folder is not None:
+            names = {"experiment": experiment, "data": data, "baseline": baseline}
+            _describe(folder, works, examples, versions, codec, names, resolved)
+            folder.write_failures(_failures(works, examples))
+        session = _Session(works, examples, versions, codec, retry_failed, keep, folder, on_progress)
+        session.run(concurrency)
+        results = [_result(w, examples, codec) for w in works]
+        where = folder.path if folder is not None else None
+        found = Run(experiment, data, results, list(examples), baseline, where, session.resumed)
+        if folder is not None:
+            folder.write_failures(_failures(works, examples))
+            folder.write_json("summary.json", found.summary())
+        return found
+
+
+def _check(rows: Sequence[Row], examples: Sequence[Example], concurrency: int, baseline: str | None) -> None:
+    if not rows:
+        raise InputError("there are no rows to run")
+    if not examples:
+        raise InputError("there are no examples to run on")
+    if concurrency < 1:
+        raise InputError(f"must be at least 1, not {concurrency}", field="concurrency")
+    names = [row.name for row in rows]
+    files = [file_name(name).lower() for name in names]
+    for what, values in (("row", names), ("row file", files), ("example", [e.id for e in examples])):
+        twice = next((v for v in _repeated(values)), None)
+        if twice is not None:
+            raise InputError(f"the {what} {twice!r} is there twice")
+    for row in rows:
+        if not row.seeds or len(set(row.seeds)) != len(row.seeds):
+            raise InputError(f"row {row.name!r} needs at least one seed, and none twice", field="seeds")
+    if baseline is not None and baseline not in names:
+        raise InputError(
+            f"the baseline {baseline!r} is none of the rows {', '.join(names)}", field="baseline"
+        )
+
+
+def _repeated(values: Sequence[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            yield value
+        seen.add(value)
+
+
+def _open_log(work: _Work, folder: RunFolder, fingerprint: str, note: Callable[[str], None]) -> RunLog:
+    log, changed = folder.open_log(work.row.name, work.key, work.row.identity(fingerprint))
+    if changed:
+        note(changed)
+    if log.repaired:
+        note(f"{work.row.name}: a half-written last line was cut off; its example is done again")
+    return log
+
+
+def _resume(
+    work: _Work, log: RunLog, examples: Sequence[Example], versions: Mapping[str, str], codec: Codec
+) -> None:
+    """Take over what earlier sessions finished; the latest line of an example wins."""
+    golds = {e.id: e.gold for e in examples}
+    with readable(log.path):
+        for record in log.records():
+            if record["seed"] in work.row.seeds and versions.get(record["id"]) == record["x"]:
+                work.outcomes[record["seed"], record["id"]] = read_outcome(record, golds[record["id"]], codec)
+
+
+class _Session:
+    """The work of one call of :func:`run`."""
+
+    def __init__(
+        self,
+        works: Sequence[_Work],
+        examples: Sequence[Example],
+        versions: Mapping[str, str],
+        codec: Codec,
+        retry_failed: bool,
+        keep: bool,
+        folder: RunFolder | None,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self.works, self.examples, self.versions = works, examples, versions
+        self.codec, self.retry_failed, self.keep, self.folder = codec, retry_failed, keep, folder
+        self.on_progress = on_progress
+        self.left = [sum(len(self._todo(w, seed)) for seed in w.row.seeds) for w in works]
+        self.total = sum(len(w.row.seeds) for w in works) * len(examples)
+        self.resumed = self.done = self.total - sum(self.left)
+        kept = (o for w in works for o in w.outcomes.values())
+        self.failed = 0 if retry_failed else sum(o.error is not None for o in kept)
+        self.calls = 0
+
+    def _todo(self, work: _Work, seed: int) -> list[Example]:
+        known = work.outcomes
+        return [
+            e
+            for e in self.examples
+            if (o := known.get((seed, e.id))) is None
+            or (self.retry_failed and (o.error is not None or o.incomplete))
+        ]
+
+    def _tasks(self) -> Iterator[_Task]:
+        for work in self.works:
+            for seed in work.row.seeds:
+                todo = self._todo(work, seed)
+                program = work.row.build(seed) if todo else None
+                for example in todo:
+                    assert program is not None
+                    yield _Task(work, seed, example, self.versions[example.id], program)
+
+    def run(self, concurrency: int) -> None:
+        for ready in dict.fromkeys(w.row.ready for w, n in zip(self.works, self.left, strict=True) if n):
+            if ready is not None:
+                ready()
+        self._report(self.works[0], self.works[0].row.seeds[0])
+        if concurrency == 1:
+            for task in self._tasks():
+                self._finish(self._attempt(task))
+        else:
+            self._run_threads(concurrency)
+
+    def _run_threads(self, concurrency: int) -> None:
+        finished: queue.SimpleQueue[_Done | BaseException] = queue.SimpleQueue()
+
+        def attempt(task: _Task) -> None:
+            try:
+                finished.put(self._attempt(task))
+            except BaseException as e:  # noqa: BLE001  (handed to the thread that waits for it)
+                finished.put(e)
+
+        def take() -> None:
+            done = finished.get()
+            if isinstance(done, BaseException):
+                raise done
+            self._finish(done)
+
+        pool = ThreadPoolExecutor(concurrency, thread_name_prefix="abduce-run")
+        waiting = 0
+        try:
+            for task in self._tasks():
+                pool.submit(contextvars.copy_context().run, attempt, task)
+                waiting += 1
+                while waiting >= 2 * concurrency or (waiting and not finished.empty()):
+                    take()
+                    waiting -= 1
+            for _ in range(waiting):
+                take()
+        except KeyboardInterrupt:
+            while not finished.empty():
+                take()
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _attempt(self, task: _Task) -> _Done:
+        """Run one example; whatever it raises becomes its record. Runs in a worker thread."""
+        example, started = task.example, time.perf_counter()
+        inputs = dict(example.inputs)
+        if task.work.row.takes_gold:
+            inputs["gold"] = example.gold
+        record: dict[str, Any] = {"id": example.id, "seed": task.seed, "x": task.version}
+        try:
+            body = self.codec.encode(task.program(**inputs))
+            seconds = time.perf_counter() - started
+            metrics = self.codec.score(body, example.gold)
+            record |= {"status": "ok", "metrics": metrics, "seconds": round(seconds, 6)}
+            line = dumps(record | body) if self.folder is not None or self.keep else b""
+            incomplete = bool(body.get("incomplete", False))
+            return _Done(task, Outcome(metrics, body.get("cost", {}), seconds, None, incomplete), line)
+        except Exception as e:  # (one example's failure must never end the run)
+            if isinstance(e, InputError) and e.of_every_example:
+                raise
+            seconds = time.perf_counter() - started
+            reason = describe(e)
+            record |= {"status": "failed", "metrics": {}, "seconds": round(seconds, 6), "error": reason}
+            return _Done(task, Outcome({}, {}, seconds, reason), dumps(record))
+
+    def _finish(self, done: _Done) -> None:
+        task, outcome = done.task, done.outcome
+        work = task.work
+        known = work.outcomes.get((task.seed, task.example.id))
+        if outcome.error is not None and known is not None and known.error is None:
+            self._count(task, known)  # it was to be completed, and what there is stays
+            return
+        if work.log is not None and self.folder is not None:
+            work.log.append(done.line)
+            if outcome.error is not None:
+                self.folder.note_failure(work.row.name, task.seed, task.example.id, outcome.error)
+        elif self.keep:
+            work.lines.append(done.line)
+        work.outcomes[task.seed, task.example.id] = outcome
+        self._count(task, outcome)
+
+    def _count(self, task: _Task, outcome: Outcome) -> None:
+        self.done += 1
+        self.left[self.works.index(task.work)] -= 1
+        self.failed += outcome.error is not None
+        self.calls += int(outcome.cost.get("llm_calls", 0))
+        self._report(task.work, task.seed)
+
+    def _report(self, work: _Work, seed: int) -> None:
+        if self.on_progress is not None:
+            finished = sum(n == 0 for n in self.left)
+            self.on_progress(
+                Progress(
+                    work.row.name,
+                    seed,
+                    finished,
+                    len(self.works),
+                    self.done,
+                    self.total,
+                    self.resumed,
+                    self.failed,
+                    self.calls,
+                )
+            )
+
+
+def _result(work: _Work, examples: Sequence[Example], codec: Codec) -> RowResult:
+    row = work.row
+    return RowResult.collect(
+        row.name, row.seeds, examples, work.outcomes, codec.measures, row.reference, row.settings, work.lines
+    )
+
+
+def _describe(
+    folder: RunFolder,
+    works: Sequence[_Work],
+    examples: Sequence[Example],
+    versions: Mapping[str, str],
+    codec: Codec,
+    names: Mapping[str, str | None],
+    resolved: str,
+) -> None:
+    """Write what a report needs to read the folder without the experiment."""
+    if resolved:
+        write_text(folder.path / "resolved.toml", resolved)
+    lines = (
+        {
+            "id": e.id,
+            "x": versions[e.id],
+            "gold": sorted(e.gold) if isinstance(e.gold, set | frozenset) else e.gold,
+            "cluster": e.cluster,
+            "groups": dict(e.groups),
+        }
+        for e in examples
+    )
+    write_bytes(folder.path / "examples.jsonl", b"".join(map(dumps, lines)))
+    rows = [
+        {
+            "row": w.row.name,
+            "file": f"rows/{file_name(w.row.name)}.jsonl",
+            "key": w.key,
+            "seeds": list(w.row.seeds),
+            "reference": dict(w.row.reference),
+        }
+        for w in works
+    ]
+    folder.write_manifest({**names, "codec": codec.name, "measures": list(codec.measures), "rows": rows})
+
+
+def _failures(works: Sequence[_Work], examples: Sequence[Example]) -> Iterator[bytes]:
+    """A line for each example that has failed and not succeeded since, in the order of the run."""
+    for work in works:
+        for seed in work.row.seeds:
+            for example in examples:
+                outcome = work.outcomes.get((seed, example.id))
+                if outcome is not None and outcome.error is not None:
+                    yield dumps({"row": work.row.name, "seed": seed, "id": example.id, **outcome.error})

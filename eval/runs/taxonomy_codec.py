@@ -1,0 +1,76 @@
+"""How predictions over a taxonomy are recorded and scored: the runner's codec for this family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...retrievers.taxonomy import strip_namespace
+from ..metrics import RANKING_MEASURES, accuracy, score_ranking
+from .trace import to_json
+
+
+class TaxonomyCodec:
+    """Ranking (top K ids, scores, score components) and trace; R@k and MRR before the selector, Acc after.
+
+    ``Cov`` is the search coverage ``Pr(gold in U)``. The record's ``ranking`` is the method's own, on
+    which recall and MRR are measured; the trace's ``final`` is left null, being the same. A row with
+    ``alternatives`` (each hypothesis alone) is scored by the mean over them.
+    """
+
+    name = "taxonomy"
+    measures: Sequence[str] = (*RANKING_MEASURES, "Acc", "Cov")
+
+    def encode(self, prediction: Any) -> dict[str, Any]:
+        trace = prediction.trace
+        ranking = prediction.get("retrieved", prediction.ranking)
+        record = to_json(trace)
+        record["final"] = None
+        counters = trace.counters
+        cost = {
+            "llm_calls": counters["llm_calls"],
+            "retrievals": counters["retrievals"],
+            "datatype_fallback": counters["datatype_fallback"],
+            "prompt_tokens": sum(c.prompt_tokens for c in trace.calls),
+            "completion_tokens": sum(c.completion_tokens for c in trace.calls),
+            "cached_tokens": sum(c.cached_tokens for c in trace.calls),
+            "retries": sum(c.retries + c.retry for c in trace.calls),
+        }
+        encoded = {
+            "ranking": {
+                "ids": list(ranking.ids),
+                "scores": ranking.scores,
+                "components": dict(ranking.components),
+                "candidates": ranking.candidates,
+                "fell_back": ranking.fell_back,
+            },
+            "selected": trace.selected,
+            "top": list(prediction.ranking.ids[:1]),
+            "trace": record,
+            "cost": cost,
+        }
+        alternatives = prediction.get("alternatives")
+        if alternatives:
+            after = prediction.get("reordered", alternatives)
+            encoded["alternatives"] = [
+                {"ids": list(r.ids), "top": list(a.ids[:1])} for r, a in zip(alternatives, after, strict=True)
+            ]
+        return encoded
+
+    def score(self, record: Mapping[str, Any], gold: Any) -> dict[str, float]:
+        trace = record["trace"]
+        selected = record["selected"] is not None or bool(trace["counters"].get("selector_failed"))
+        each = record.get("alternatives") or [{"ids": record["ranking"]["ids"], "top": record["top"]}]
+        scored = [score_ranking(one["ids"], gold, RANKING_MEASURES) for one in each]
+        if selected:
+            for values, one in zip(scored, each, strict=True):
+                values["Acc"] = accuracy(one["top"], gold)
+        mean = {name: sum(values[name] for values in scored) / len(scored) for name in scored[0]}
+        mean["Cov"] = float(strip_namespace(gold) in _pool(trace))
+        return mean
+
+
+def _pool(trace: Mapping[str, Any]) -> set[str]:
+    """The union U of all rankings of a trace."""
+    names = trace["ids"]
+    return {names[i] for i in set().union(*(r["ids"] for r in trace["rankings"]))}

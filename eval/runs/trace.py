@@ -1,0 +1,199 @@
+"""The one trace schema: everything a program did for one fact, as JSON, and back.
+
+A record holds (all keys always there):
+
+==============  =======================================================================================
+``settings``    the program's resolved configuration (K, kappa, fusion, beta, ...)
+``ids``         every concept id of the record, once; all lists below hold places in it
+``queries``     ``text``, ``form``, ``hypothesis`` (or null), ``round``; in the order of ``rankings``
+``rankings``    per query: ``ids``, ``scores``, ``candidates`` (how many passed the filter), ``fell_back``
+``hypotheses``  ``values``, ``retrieval_query``, ``categories``
+``pool``        fused order: ``ids``, ``fused`` (S), ``scores`` (S~); null where nothing was fused
+``judged``      per verification: ``hypothesis``, ``round``, ``window`` (ids), ``verdicts`` (one string of
+                ``s n x`` a candidate, a letter a dimension, or null: the call failed), ``dimensions``,
+                ``probabilities``
+``final``       the ranking, like one of ``rankings``, and its ``components`` (fused methods: fused,
+                fused_norm, support; a single retrieval: bm25, bm25_norm, cov_label, cov_query); null in
+                a run folder, whose records have it beside the trace
+``selected``    ids that the listwise selector put on top, or null where none ran
+``calls``       per reply: ``stage``, ``index``, ``ok``, ``raw``, ``error``, ``seconds``, tokens
+``counters``    what was counted; ``seconds``: wall time a stage; ``notes``: what helps diagnosis
+==============  =======================================================================================
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from ...programs.base import fuse_trace
+from ...programs.config import FHSConfig
+from ...programs.fusion import Pool, final_ranking
+from ...programs.precedents import PrecedentsConfig, merged
+from ...programs.trace import Call, Judged, Query, Trace
+from ...programs.window import mean_support
+from ...retrievers.base import Ranking
+from ...signatures.replies import CODES
+from ...signatures.types import Hypothesis, Judgement, Verdict
+
+VERSION = 1
+
+Record = dict[str, Any]
+_LETTERS = {judgement: letter for letter, judgement in CODES.items()}
+
+
+def to_json(trace: Trace) -> Record:
+    """A trace as plain JSON values; floats keep every digit."""
+    places: dict[str, int] = {}
+
+    def at(ids: Sequence[str]) -> list[int]:
+        return [places.setdefault(i, len(places)) for i in ids]
+
+    record: Record = {
+        "version": VERSION,
+        "settings": trace.settings,
+        "queries": [asdict(q) for q in trace.queries],
+        "rankings": [_ranking(r, at, components=False) for r in trace.rankings],
+        "hypotheses": [h.model_dump(mode="json") for h in trace.hypotheses],
+        "pool": None if trace.pool is None else _pool(trace.pool, at),
+        "judged": [_judged(j, at) for j in trace.judged],
+        "final": None if trace.final is None else _ranking(trace.final, at),
+        "selected": None if trace.selected is None else at(trace.selected),
+        "calls": [asdict(c) for c in trace.calls],
+        "counters": dict(trace.counters),
+        "seconds": trace.seconds,
+        "notes": trace.notes,
+    }
+    record["ids"] = list(places)
+    return record
+
+
+def _ranking(ranking: Ranking, at: Callable[[Sequence[str]], list[int]], components: bool = True) -> Record:
+    record: Record = {
+        "ids": at(ranking.ids),
+        "scores": ranking.scores.tolist(),
+        "candidates": ranking.candidates,
+        "fell_back": ranking.fell_back,
+    }
+    if components:
+        record["components"] = {name: values.tolist() for name, values in ranking.components.items()}
+    return record
+
+
+def _pool(pool: Pool, at: Callable[[Sequence[str]], list[int]]) -> Record:
+    return {"ids": at(pool.ids), "fused": pool.fused.tolist(), "scores": pool.scores.tolist()}
+
+
+def _judged(judged: Judged, at: Callable[[Sequence[str]], list[int]]) -> Record:
+    verdicts = judged.verdicts
+    record: Record = {
+        "hypothesis": judged.hypothesis,
+        "round": judged.round,
+        "window": at(judged.window),
+        "verdicts": None,
+        "dimensions": list(verdicts[0].judgements) if verdicts else [],
+        "probabilities": None,
+    }
+    if verdicts is not None:
+        record["verdicts"] = ["".join(_LETTERS[j] for j in v.judgements.values()) for v in verdicts]
+        if any(v.probabilities for v in verdicts):
+            record["probabilities"] = [dict(v.probabilities) for v in verdicts]
+    return record
+
+
+def from_json(record: Mapping[str, Any]) -> Trace:
+    """The trace that :func:`to_json` wrote.
+
+    Raises:
+        ValueError: another version of the schema.
+    """
+    if record.get("version") != VERSION:
+        raise ValueError(f"a trace of version {record.get('version')!r}; this abduce reads version {VERSION}")
+    ids: list[str] = record["ids"]
+
+    def names(places: Sequence[int]) -> list[str]:
+        return [ids[p] for p in places]
+
+    def ranking(r: Mapping[str, Any]) -> Ranking:
+        parts = {k: np.asarray(v, dtype=np.float64) for k, v in r.get("components", {}).items()}
+        scores = np.asarray(r["scores"], dtype=np.float64)
+        return Ranking(names(r["ids"]), scores, parts, r["candidates"], r["fell_back"])
+
+    pool = record["pool"]
+    return Trace(
+        queries=[Query(**q) for q in record["queries"]],
+        rankings=[ranking(r) for r in record["rankings"]],
+        hypotheses=[Hypothesis.model_validate(h) for h in record["hypotheses"]],
+        pool=None
+        if pool is None
+        else Pool(
+            names(pool["ids"]),
+            np.asarray(pool["fused"], dtype=np.float64),
+            np.asarray(pool["scores"], dtype=np.float64),
+        ),
+        judged=[_read_judged(j, names) for j in record["judged"]],
+        final=None if record["final"] is None else ranking(record["final"]),
+        selected=None if record["selected"] is None else names(record["selected"]),
+        calls=[Call(**c) for c in record["calls"]],
+        counters=Counter(record["counters"]),
+        seconds=dict(record["seconds"]),
+        settings=dict(record["settings"]),
+        notes=dict(record["notes"]),
+    )
+
+
+def _read_judged(record: Mapping[str, Any], names: Callable[[Sequence[int]], list[str]]) -> Judged:
+    window = names(record["window"])
+    verdicts: list[Verdict] | None = None
+    if record["verdicts"] is not None:
+        chances = record["probabilities"] or [{}] * len(window)
+        verdicts = [
+            Verdict(concept_id=c, judgements=_letters(record["dimensions"], letters), probabilities=p)
+            for c, letters, p in zip(window, record["verdicts"], chances, strict=True)
+        ]
+    return Judged(record["hypothesis"], window, verdicts, record["round"])
+
+
+def _letters(dimensions: Sequence[str], letters: str) -> dict[str, Judgement]:
+    return {d: CODES[x] for d, x in zip(dimensions, letters, strict=True)}
+
+
+def recompute(trace: Trace, config: FHSConfig | None = None) -> Ranking:
+    """The final ranking again, from the logged rankings and verdicts alone.
+
+    With the trace's own settings it equals ``trace.final`` to the last digit; with others (beta,
+    kappa, fusion, the abstention rule) it is what that configuration would have ranked on the same
+    retrievals and verdicts. Of a method that uses each hypothesis by itself it is the ranking of the
+    hypothesis that was kept (the first, where all were).
+    """
+    if trace.pool is None and trace.queries and trace.queries[0].form == "precedents":
+        return merged(trace.rankings, PrecedentsConfig.model_validate(trace.settings))
+    if config is None:
+        known = {k: v for k, v in trace.settings.items() if k in FHSConfig.model_fields}
+        config = FHSConfig.model_validate({"beta": 0.0} | known)
+    if trace.pool is None and "J" not in trace.settings:  # one retrieval, nothing to fuse
+        (ranking,) = trace.rankings
+        return ranking
+    if trace.pool is None:
+        trace = _alone(trace, trace.notes.get("chosen_hypothesis", 0))
+    pool = fuse_trace(trace, config).cut(config.K)
+    rounds = max((j.round for j in trace.judged), default=0)
+    verdicts = [j.verdicts for j in trace.judged if j.round == rounds]
+    support = mean_support(pool.ids, verdicts, config.abstain) if config.beta else {}
+    return final_ranking(pool, support, config.beta)
+
+
+def _alone(trace: Trace, hypothesis: int) -> Trace:
+    """The part of a trace that belongs to one hypothesis, of a method that uses each by itself."""
+    kept = [q.hypothesis in (hypothesis, None) for q in trace.queries]
+    return Trace(
+        queries=list(compress(trace.queries, kept)),
+        rankings=list(compress(trace.rankings, kept)),
+        judged=[j for j in trace.judged if j.hypothesis == hypothesis],
+        settings=trace.settings,
+    )

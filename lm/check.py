@@ -1,0 +1,274 @@
+"""What an endpoint honours: asked with a few tiny requests, told in plain words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..programs.adapter import answer_format, json_object
+from .faults import redact
+from .profiles import Profile
+
+Mark = Literal["yes", "no", "unknown"]
+
+NEEDED_CONTEXT = 32_768
+"""Tokens: the selector's prompt of 30,000 and its answer."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing an endpoint does or does not do; ``needed`` ones decide whether programs can use it."""
+
+    what: str
+    mark: Mark
+    detail: str
+    needed: bool = False
+
+
+def opener(profile: Profile) -> Callable[..., Any]:
+    """``urlopen`` with the proxies of the environment, or without any, as the profile says."""
+    from_environment = profile.kind == "openai" if profile.trust_env is None else profile.trust_env
+    proxies = [] if from_environment else [urllib.request.ProxyHandler({})]
+    return urllib.request.build_opener(*proxies).open
+
+
+class Endpoint:
+    """Plain requests to one address of a profile, without retries."""
+
+    def __init__(self, profile: Profile, url: str, timeout: float = 120.0) -> None:
+        self.profile, self.url, self.timeout = profile, url.rstrip("/"), timeout
+        key = os.environ.get(profile.key_variable) if profile.key_variable else None
+        self._headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key or 'EMPTY'}"}
+        self._secrets = (key,) if key else ()
+        self._open = opener(profile)
+
+    def get(self, path: str) -> Any:
+        return self._send(urllib.request.Request(self.url + path, headers=self._headers))
+
+    def chat(self, prompt: str, **changes: Any) -> dict[str, Any]:
+        """A completion. ``changes`` adds to or replaces keys of the body; the profile's are sent too.
+
+        Raises:
+            Refused: the server answered with an error, or not at all.
+        """
+        body: dict[str, Any] = {
+            "model": self.profile.served_model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": 0.0, "top_p": 1.0, self.profile.max_tokens_field: 48, **self.profile.extra,
+        }  # fmt: skip
+        if self.profile.thinks is not None:
+            body["chat_template_kwargs"] = {"enable_thinking": self.profile.thinks}
+        body |= changes
+        answer = self._send(
+            urllib.request.Request(
+                f"{self.url}/chat/completions", json.dumps(body).encode(), self._headers, method="POST"
+            )
+        )
+        if not isinstance(answer, dict) or not answer.get("choices"):
+            raise Refused("the reply is not a chat completion")
+        return answer
+
+    def _send(self, request: urllib.request.Request) -> Any:
+        try:
+            with self._open(request, timeout=self.timeout) as reply:
+                return json.loads(reply.read())
+        except urllib.error.HTTPError as error:
+            said = error.read()[:400].decode("utf-8", "replace")
+            raise Refused(redact(f"HTTP {error.code}: {_message(said)}", self._secrets)) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise Refused(redact(str(reason), self._secrets)) from None
+
+
+class Refused(Exception):
+    """The endpoint did not answer a probe; the text says why and holds no key."""
+
+
+def check(profile: Profile, url: str, timeout: float = 120.0) -> list[Finding]:
+    """Everything programs may ask of an endpoint, tried out.
+
+    Args:
+        profile: how it is asked; its model must be known there.
+        url: one of its addresses.
+        timeout: seconds for one request.
+    """
+    endpoint = Endpoint(profile, url, timeout)
+    models, findings = _models(endpoint)
+    if findings[0].mark == "no" and "reachable" in findings[0].what:
+        return findings
+    try:
+        first = endpoint.chat("Say yes.")
+    except Refused as error:
+        return [*findings, Finding("answers", "no", str(error), needed=True)]
+    findings.append(Finding("answers", "yes", repr(_content(first)[:40]), needed=True))
+    for probe in (_schema, _lengths, _pattern, _thinking, _logprobs, _n, _seed):
+        try:
+            findings.append(probe(endpoint))
+        except Refused as error:
+            findings.append(Finding(_NAMES[probe.__name__], "no", str(error), needed=probe is _schema))
+    findings += [_usage(first), _context(endpoint, models)]
+    return findings
+
+
+def usable(findings: list[Finding]) -> bool:
+    """Whether programs can use the endpoint as the profile asks it."""
+    return all(f.mark != "no" for f in findings if f.needed)
+
+
+_NAMES = {
+    "_schema": "JSON schema", "_lengths": "lengths of texts",
+    "_pattern": "patterns (compact verdicts)", "_thinking": "thinking switch",
+    "_logprobs": "log-probabilities", "_n": "n", "_seed": "seed",
+}  # fmt: skip
+
+
+def _models(endpoint: Endpoint) -> tuple[list[dict[str, Any]], list[Finding]]:
+    try:
+        models = [m for m in endpoint.get("/models").get("data", []) if isinstance(m, dict)]
+    except (Refused, AttributeError) as error:
+        reachable: Mark = "unknown" if str(error).startswith("HTTP") else "no"
+        return [], [Finding("reachable", reachable, f"{endpoint.url}/models: {error}", needed=True)]
+    names = [str(m.get("id")) for m in models]
+    findings = [Finding("reachable", "yes", endpoint.url, needed=True)]
+    wanted = endpoint.profile.served_model
+    known: Mark = "yes" if wanted in names else "no" if names else "unknown"
+    findings.append(Finding("model", known, f"{wanted!r}; served: {', '.join(names[:8]) or 'not listed'}"))
+    return models, findings
+
+
+def _structured(endpoint: Endpoint, field: Mapping[str, Any]) -> dict[str, Any]:
+    format_ = answer_format("Probe", {"word": str})
+    format_["json_schema"]["schema"]["properties"]["word"] = dict(field)
+    asked = {"response_format": format_} if endpoint.profile.sends_schema else {}
+    reply = endpoint.chat("Write the single word banana, without JSON and without quotation marks.", **asked)
+    text = _content(reply)
+    try:
+        return {"text": text, **json_object(text)}
+    except ValueError:
+        return {"text": text}
+
+
+def _schema(endpoint: Endpoint) -> Finding:
+    """The prompt asks for what the schema forbids: only an enforced schema wins."""
+    if not endpoint.profile.sends_schema:
+        return Finding("JSON schema", "unknown", f"not sent (schema = {endpoint.profile.schema_mode!r})")
+    found = _structured(endpoint, {"type": "string", "enum": ["alpha", "beta"]})
+    if found.get("word") in ("alpha", "beta"):
+        return Finding("JSON schema", "yes", "enforced", needed=True)
+    return Finding("JSON schema", "no", f"ignored; it said {found['text'][:40]!r}", needed=True)
+
+
+def _lengths(endpoint: Endpoint) -> Finding:
+    name = _NAMES["_lengths"]
+    if not endpoint.profile.sends_schema:
+        return Finding(name, "unknown", "the profile sends no schema")
+    try:
+        found = _structured(endpoint, {"type": "string", "maxLength": 3})
+    except Refused as error:
+        if endpoint.profile.schema_mode == "portable":
+            return Finding(name, "no", "refused; the profile leaves them out")
+        return Finding(name, "no", f'{error}; use schema = "portable"', needed=True)
+    if len(str(found.get("word", "banana"))) <= 3:
+        return Finding(name, "yes", "enforced")
+    return Finding(name, "no", "not enforced; answers that are too long are asked for again")
+
+
+def _pattern(endpoint: Endpoint) -> Finding:
+    name = _NAMES["_pattern"]
+    if not endpoint.profile.sends_schema:
+        return Finding(name, "unknown", 'the profile sends no schema; use verdicts = "spelled"')
+    found = _structured(endpoint, {"type": "string", "pattern": "^[snx]{6}$"})
+    if re.fullmatch("[snx]{6}", str(found.get("word", ""))):
+        return Finding(name, "yes", "enforced")
+    return Finding(name, "no", 'not enforced; use verdicts = "spelled"')
+
+
+def _thinking(endpoint: Endpoint) -> Finding:
+    name, thinks = "thinking switch", {}
+    for on in (False, True):
+        limit = {endpoint.profile.max_tokens_field: 96}
+        reply = endpoint.chat("What is 17 + 25?", chat_template_kwargs={"enable_thinking": on}, **limit)
+        message = reply["choices"][0].get("message") or {}
+        reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+        thinks[on] = bool(reasoning.strip()) or bool(re.search(r"<think>\s*\S(?!/think>)", _content(reply)))
+        if not on and reasoning and not _content(reply):
+            said = "its reasoning parser takes the answer when thinking is off: serve without one"
+            return Finding(name, "no", said, needed=endpoint.profile.thinks is False)
+    if thinks[True] and not thinks[False]:
+        return Finding(name, "yes", "thinks only when it is on")
+    if thinks[False]:
+        return Finding(name, "no", "thinks although it is off", needed=endpoint.profile.thinks is False)
+    return Finding(name, "unknown", "accepted; the model does not think either way")
+
+
+def _logprobs(endpoint: Endpoint) -> Finding:
+    choice = endpoint.chat("Say yes.", logprobs=True, top_logprobs=2)["choices"][0]
+    given = (choice.get("logprobs") or {}).get("content")
+    return Finding(
+        "log-probabilities", "yes" if given else "no", "per token" if given else "not in the reply"
+    )
+
+
+def _n(endpoint: Endpoint) -> Finding:
+    got = len(endpoint.chat("Say yes.", n=2, temperature=0.8)["choices"])
+    return Finding("n", "yes" if got == 2 else "no", f"asked for 2, got {got} (abduce never needs it)")
+
+
+def _seed(endpoint: Endpoint) -> Finding:
+    def said(seed: int) -> str:
+        return _content(endpoint.chat("Write five random words.", temperature=1.0, seed=seed))
+
+    first, again, others = said(1), said(1), [said(2), said(3)]
+    if first != again:
+        return Finding("seed", "no", "the same seed gave two answers")
+    if all(first == other for other in others):
+        return Finding("seed", "unknown", "every seed gave the same answer")
+    return Finding("seed", "yes", "the same seed gives the same answer")
+
+
+def _usage(reply: Mapping[str, Any]) -> Finding:
+    usage = reply.get("usage") or {}
+    if "prompt_tokens" not in usage:
+        return Finding("token counts", "no", "not reported: the meter will show 0")
+    cached = "cached_tokens" in (usage.get("prompt_tokens_details") or {})
+    return Finding("token counts", "yes", "cached tokens too" if cached else "cached tokens are not reported")
+
+
+def _context(endpoint: Endpoint, models: list[dict[str, Any]]) -> Finding:
+    entry = next((m for m in models if m.get("id") == endpoint.profile.served_model), {})
+    meta = entry.get("meta") or {}
+    length = entry.get("max_model_len") or entry.get("context_length") or meta.get("n_ctx")
+    if length is None:
+        try:
+            props = Endpoint(endpoint.profile, endpoint.url.removesuffix("/v1"), 10).get("/props")
+            length = (props.get("default_generation_settings") or {}).get("n_ctx")
+        except (Refused, AttributeError):
+            length = None
+    if not isinstance(length, int):
+        return Finding(
+            "context length", "unknown", "not told; a prompt that is too long is shortened and sent again"
+        )
+    enough = length >= NEEDED_CONTEXT
+    detail = f"{length:,} tokens" + (
+        "" if enough else f"; the selector's prompts need up to {NEEDED_CONTEXT:,}"
+    )
+    return Finding("context length", "yes" if enough else "no", detail)
+
+
+def _content(reply: Mapping[str, Any]) -> str:
+    return str((reply["choices"][0].get("message") or {}).get("content") or "")
+
+
+def _message(body: str) -> str:
+    try:
+        found = json.loads(body)
+        error = found.get("error", found)
+        return str(error.get("message", error)) if isinstance(error, dict) else str(error)
+    except (ValueError, AttributeError):
+        return " ".join(body.split())[:200]

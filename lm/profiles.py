@@ -1,0 +1,295 @@
+"""What an experiment says about its models: the ``[lm]`` table and its stages, read and checked.
+
+```toml
+[lm]
+kind = "vllm"                                   # vllm | openai | llama-cpp | none
+model = "Qwen/Qwen3-32B"
+base_url = ["http://gpu1:8000/v1", "http://gpu2:8000/v1"]   # several = replicas of the same model
+[lm.generator]
+temperature = 0.8
+[lm.judge]
+kind = "openai"
+model = "gpt-4.1-2025-04-14"
+base_url = "https://..."
+api_key_env = "JUDGE_KEY"                       # the name of a variable, never a key
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from ..retrievers.errors import InputError
+
+Kind = Literal["vllm", "openai", "llama-cpp", "none"]
+STAGES = (
+    "generator", "verifier", "selector",
+    "formulate", "rewrite", "propose", "hyde", "answer", "tentative_answer", "document_judge", "judge",
+)  # fmt: skip
+"""What ``[lm.STAGE]`` may name: the stages that programs ask, of FHS and its baselines, then of RAG."""
+FACT_STAGES, RAG_STAGES = STAGES[:3], STAGES[3:-1]
+"""The stages of each family; ``judge`` stands apart, for a run may have several or none."""
+
+DEFAULT_MODEL = {"vllm": "Qwen/Qwen3-32B"}
+DEFAULT_URL = {"vllm": "http://localhost:8000/v1"}
+KEY_VARIABLE = {"vllm": "VLLM_API_KEY", "openai": "OPENAI_API_KEY"}
+_SECRET = re.compile(r"(^|[_-])(api[_-]?key|token|secret|password|authorization)$", re.IGNORECASE)
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Decoding(_Table):
+    """How replies are sampled. Every value is sent with every request; None leaves it to the server.
+
+    ``temperature`` 0 is greedy. What ``[lm.STAGE]`` states wins over what a program asks for; what
+    ``[lm]`` states is the default where the program asks for nothing.
+    ``seeds`` sends a seed with sampled replies (it follows from the run's seed and the sample's number).
+    ``top_k`` and ``min_p`` are not of the OpenAI protocol: vLLM, SGLang and llama.cpp take them.
+    """
+
+    temperature: float = Field(0.0, ge=0, le=2)
+    top_p: float = Field(1.0, gt=0, le=1)
+    max_tokens: int = Field(2048, ge=1)
+    seeds: bool = True
+    top_k: int | None = Field(None, ge=1)
+    min_p: float | None = Field(None, ge=0, le=1)
+
+
+class Serve(_Table):
+    """How ``abduce serve`` starts a server. Sizes count GPUs; ``max_model_len`` counts tokens."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(8000, ge=1, le=65535)
+    tensor_parallel: int = Field(1, ge=1)
+    data_parallel: int = Field(1, ge=1)
+    max_model_len: int | None = Field(None, ge=512)
+    gpu_memory: float = Field(0.90, gt=0, le=1)
+    max_num_seqs: int | None = Field(None, ge=1)
+    args: tuple[str, ...] = ()
+
+    @field_validator("args")
+    @classmethod
+    def _no_key(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(arg.split("=", 1)[0] == "--api-key" for arg in value):
+            raise ValueError("holds an --api-key: set the variable VLLM_API_KEY, which vLLM reads itself")
+        return value
+
+
+class Profile(_Table):
+    """One model at one address.
+
+    Attributes:
+        model: the name the server knows the model by.
+        base_url: one or more roots that end in ``/v1``; requests are spread over them.
+        api_key_env: the environment variable with the key (default ``VLLM_API_KEY``,
+            ``OPENAI_API_KEY``); where it is not set, no key is sent.
+        thinking: Qwen3's switch. False for ``vllm`` and ``llama-cpp``; None (the default of ``openai``)
+            sends no switch at all, which endpoints that refuse unknown keys need.
+        schema_mode: ``strict`` sends the answer's JSON schema; ``portable`` the same without lengths of
+            texts, which some clouds refuse; ``object`` asks for any JSON object; ``off`` sends neither. The
+            answer is checked against the whole schema in every case.
+        timeout: seconds without a byte after which a reply counts as stalled.
+        max_connections: requests at the same time over all replicas; more wait.
+        patience: seconds for which a request keeps trying a server that is away or overloaded.
+        probe: try the addresses once before a run starts, and refuse where nobody listens at any; false for
+            runs that the cache answers.
+        tries: how often at most a request is sent when the server answers with an error of its own.
+        identity: what separates this server's cached replies from others'; default its addresses.
+        extra: further keys of the request body, sent as they stand.
+        path, threads, context: llama-cpp: the GGUF file, CPU threads, context tokens (over all slots
+            that ``slots`` opens).
+    """
+
+    kind: Kind = "none"
+    model: str = ""
+    base_url: tuple[str, ...] = ()
+    api_key_env: str | None = None
+    thinking: bool | None = None
+    schema_mode: Literal["strict", "portable", "object", "off"] = Field("strict", alias="schema")
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    timeout: float = Field(300.0, gt=0)
+    max_connections: int = Field(256, ge=1)
+    patience: float = Field(180.0, ge=0)
+    tries: int = Field(4, ge=1)
+    probe: bool = True
+    identity: str | None = None
+    trust_env: bool | None = None
+    extra: Mapping[str, Any] = Field(default_factory=dict)
+    path: str | None = None
+    threads: int | None = Field(None, ge=1)
+    context: int = Field(32768, ge=512)
+    slots: int = Field(2, ge=1)
+    serve: Serve = Serve()  # type: ignore[call-arg]
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, protected_namespaces=())
+
+    @field_validator("base_url", mode="before")
+    @classmethod
+    def _one_or_more(cls, value: Any) -> Any:
+        urls = (value,) if isinstance(value, str) else tuple(value or ())
+        for url in urls:
+            parts = urlsplit(str(url))
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError(f"{_bare(url)!r} is not a http(s) address")
+            if parts.username or parts.password or parts.query:
+                raise ValueError(
+                    "credentials do not belong in an address: put the key in an environment variable"
+                )
+        return tuple(str(url).rstrip("/") for url in urls)
+
+    @field_validator("extra")
+    @classmethod
+    def _no_secrets(cls, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        for key in _keys(value):
+            if _SECRET.search(key):
+                raise ValueError(f"{key!r} looks like a secret: name an environment variable in api_key_env")
+        return value
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _a_variable_name(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", value):
+            raise ValueError("is the name of an environment variable, not a key")
+        return value
+
+    @model_validator(mode="after")
+    def _complete(self) -> Profile:
+        if self.kind == "openai" and not (self.model and self.base_url):
+            raise ValueError("kind 'openai' needs model and base_url")
+        if self.kind == "llama-cpp" and not self.path:
+            raise ValueError("kind 'llama-cpp' needs path, a GGUF file")
+        return self
+
+    @property
+    def served_model(self) -> str:
+        """The model's name on the wire."""
+        fallback = Path(self.path).stem if self.path else ""
+        return self.model or DEFAULT_MODEL.get(self.kind, fallback)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Addresses without a trailing slash; empty for ``llama-cpp`` until its server runs."""
+        return self.base_url or tuple(u for u in (DEFAULT_URL.get(self.kind),) if u)
+
+    @property
+    def sends_schema(self) -> bool:
+        return self.schema_mode in ("strict", "portable")
+
+    @property
+    def key_variable(self) -> str | None:
+        return self.api_key_env or KEY_VARIABLE.get(self.kind)
+
+    @property
+    def thinks(self) -> bool | None:
+        """Qwen3's thinking switch as it is sent, or None where none is sent."""
+        if self.thinking is not None or self.kind == "openai":
+            return self.thinking
+        return False
+
+
+class Stage(_Table):
+    """One stage's model and decoding; ``stated`` names the decoding that the user set for the stage."""
+
+    profile: Profile
+    decoding: Decoding
+    stated: frozenset[str] = frozenset()
+
+
+class Profiles(_Table):
+    """An ``[lm]`` table: what every stage uses, and the stages that differ."""
+
+    default: Stage
+    stages: Mapping[str, Stage] = Field(default_factory=dict)
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any], *, file: str | Path | None = None) -> Profiles:
+        """Read an ``[lm]`` table. A stage inherits everything it does not state itself; one that names
+        another ``kind``, ``base_url`` or ``path`` inherits decoding only.
+
+        Raises:
+            InputError: naming the key.
+        """
+        own = {k: v for k, v in table.items() if k not in STAGES}
+        default = _stage(own, "lm", file, stated=())
+        stages: dict[str, Stage] = {}
+        for name in STAGES:
+            part = table.get(name)
+            if part is None:
+                continue
+            if not isinstance(part, Mapping):
+                raise InputError(f"must be a table [lm.{name}]", file=file, field=f"lm.{name}")
+            elsewhere = any(key in part and part[key] != own.get(key) for key in ("kind", "base_url", "path"))
+            inherited = {k: v for k, v in own.items() if k in Decoding.model_fields} if elsewhere else own
+            if elsewhere and "kind" not in part:
+                inherited = {**inherited, "kind": own.get("kind", "openai")}
+            stated = [key for key in part if key in Decoding.model_fields]
+            stages[name] = _stage({**inherited, **part}, f"lm.{name}", file, stated)
+        return cls(default=default, stages=stages)
+
+    def of(self, stage: str) -> Stage:
+        return self.stages.get(stage, self.default)
+
+    def resolved(self) -> dict[str, Any]:
+        """The table written out in full, every default stated; it never holds a key."""
+        table = _written(self.default)
+        for name, stage in self.stages.items():
+            table[name] = _written(stage)
+        return table
+
+
+def _stage(table: Mapping[str, Any], where: str, file: str | Path | None, stated: Iterable[str]) -> Stage:
+    decoding = {k: v for k, v in table.items() if k in Decoding.model_fields}
+    profile = {k: v for k, v in table.items() if k not in Decoding.model_fields}
+    try:
+        return Stage(
+            profile=Profile.model_validate(profile),
+            decoding=Decoding.model_validate(decoding),
+            stated=frozenset(stated),
+        )
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join([where, *(str(p) for p in first["loc"] if isinstance(p, str))])
+        message = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            known = sorted(
+                {f.alias or n for n, f in Profile.model_fields.items()} | set(Decoding.model_fields)
+            )
+            message = f"no such setting; known: {', '.join(known)}, and the stages {', '.join(STAGES)}"
+        raise InputError(message, file=file, field=place) from None
+
+
+def _written(stage: Stage) -> dict[str, Any]:
+    profile = stage.profile.model_dump(mode="json", by_alias=True, exclude_none=True)
+    decoding = stage.decoding.model_dump(mode="json", exclude_none=True)
+    if stage.profile.kind == "none":
+        return {"kind": "none"}
+    profile["model"] = stage.profile.served_model
+    profile["base_url"] = list(stage.profile.urls)
+    if stage.profile.thinks is not None:
+        profile["thinking"] = stage.profile.thinks
+    return {**profile, **decoding}
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """The keys of a table and of every table in it."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield str(key)
+            yield from _keys(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _keys(part)
+
+
+def _bare(url: Any) -> str:
+    """An address without what may be a secret in it."""
+    text = str(url).rsplit("@", 1)[-1].split("?", 1)[0]
+    return text[:80]

@@ -1,0 +1,61 @@
+"""Whether anybody listens where a model should be: asked once, before a run starts.
+
+During a run a server that is away is waited for (:class:`~abduce.lm.faults.Patience`); one that was
+never started would make every fact wait as long, so it is refused in one line instead.
+"""
+
+from __future__ import annotations
+
+import ssl
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+from ..retrievers.errors import InputError
+from .check import opener
+from .profiles import Profile
+
+SECONDS = 5.0
+"""How long one address is given to take a connection."""
+
+
+def why_away(profile: Profile, url: str, seconds: float = SECONDS) -> str | None:
+    """Why no connection to an address can be made; None where one can, whatever is answered there (an
+    error, or nothing in time: the engine deals with both)."""
+    try:
+        opener(profile)(urllib.request.Request(f"{url}/models"), timeout=seconds).close()
+    except urllib.error.HTTPError:
+        return None
+    except urllib.error.URLError as error:
+        reason = error.reason
+        if isinstance(reason, ssl.SSLError):
+            return None
+        return str(getattr(reason, "strerror", None) or reason)
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def refuse_if_away(profile: Profile, needed_by: str, seconds: float = SECONDS) -> None:
+    """Refuse where none of a profile's servers takes a connection.
+
+    Nothing is asked of a ``llama-cpp`` profile that starts its server itself, nor where ``probe`` is off.
+
+    Raises:
+        InputError: one line with the addresses, the reason, and what to start.
+    """
+    urls = profile.urls
+    if not urls or not profile.probe:
+        return
+    with ThreadPoolExecutor(min(16, len(urls))) as pool:
+        reasons = list(pool.map(lambda url: why_away(profile, url, seconds), urls))
+    if None in reasons:
+        return
+    start = {
+        "vllm": f"start one ('abduce serve vllm --run' serves {profile.served_model})",
+        "llama-cpp": "start one ('abduce serve llama-cpp --path FILE.gguf --run')",
+    }.get(profile.kind, "start one")
+    raise InputError(
+        f"{needed_by} needs a model server and none answers at {', '.join(urls)} ({reasons[0]}): {start}, "
+        "or name another address in [lm] base_url; 'abduce lm check' tries it out"
+    )

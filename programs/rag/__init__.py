@@ -1,0 +1,1 @@
+"""The methods for questions with options: HCQR and what it is compared with."""

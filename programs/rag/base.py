@@ -1,0 +1,257 @@
+"""No-RAG and Simple RAG, and what every RAG program shares: one generator, one way to fill a context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import dspy
+from dspy.utils.exceptions import ContextWindowExceededError
+
+from ...retrievers.base import Ranking, Retriever
+from ...retrievers.errors import InputError
+from ...signatures.answer import AnswerQuestion, AnswerWithDocuments, AnswerWithHypothesis
+from ...signatures.options import Choices, restricted
+from ...signatures.types import Question
+from ..calls import ask
+from ..trace import Query, Trace
+from .config import RAGConfig
+from .context import CountTokens, Evidence, Fused, Passages, estimate_tokens, pack
+
+WINDOW_SHARES = (1.0, 0.75, 0.5, 0.25)
+"""What share of the room documents fill; the next is tried where the server says the prompt is too long."""
+
+
+def ask_for_option(
+    predictor: dspy.Predict, trace: Trace, stage: str, choices: Choices, *, index: int = 0, **inputs: Any
+) -> Any | None:
+    """:func:`~abduce.programs.calls.ask` where the answer's ``answer_choice`` is one of these options."""
+    signature = narrowed(predictor.signature, "answer_choice", choices.letters)
+    return ask(predictor, trace, stage, index=index, signature=signature, options=str(choices), **inputs)
+
+
+@lru_cache(maxsize=256)
+def narrowed(signature: Any, field: str, values: tuple[str, ...]) -> Any:
+    """The signature whose answer's ``field`` is an enum of ``values``; the same object for equal arguments,
+    because adapters keep what they derive from a signature."""
+    model = restricted(signature.output_fields["answer"].annotation, field, values)
+    return signature.with_updated_fields("answer", type_=model)
+
+
+class AnswerGenerator(dspy.Module):
+    """The answer from question, options and, where there is one, the context (paper: 4.5).
+
+    Every method holds this module with the same prompt. The working hypothesis is in the prompt only
+    where ``expose_hypothesis`` is set.
+
+    Args:
+        documents: False for No-RAG, whose prompt does not speak of documents.
+        expose_hypothesis: add a working hypothesis to the prompt.
+    """
+
+    def __init__(self, documents: bool = True, expose_hypothesis: bool = False) -> None:
+        super().__init__()
+        self.documents = documents
+        self.expose_hypothesis = expose_hypothesis
+        signature = AnswerWithHypothesis if expose_hypothesis else AnswerWithDocuments
+        self.answer = dspy.Predict(signature if documents else AnswerQuestion)
+
+    def forward(
+        self, question: Question, choices: Choices, documents: str, trace: Trace, hypothesis: str = ""
+    ) -> tuple[str, str]:
+        """(key, reasoning): the question's own key of the chosen option, or "" where the reply was dropped
+        (``dropped_replies``) or names no option (``answer_off_options``)."""
+        inputs: dict[str, Any] = {"question": question.text}
+        if self.documents:
+            inputs["documents"] = documents or "(nothing was found)"
+        if self.expose_hypothesis:
+            inputs["working_hypothesis"] = hypothesis or "(none)"
+        with trace.timed("answer"):
+            reply = ask_for_option(self.answer, trace, "answerer", choices, **inputs)
+        if reply is None:
+            return "", ""
+        key = choices.key(reply.answer_choice)
+        if key is None:
+            trace.count("answer_off_options")
+        return key or "", reply.step_by_step_thinking
+
+
+class RAG(dspy.Module):
+    """The frame of every retrieval method: plan and retrieve, fuse, pack, answer.
+
+    A method says how it retrieves (:meth:`retrieve`). Called with ``question=`` it returns a
+    ``dspy.Prediction`` with
+
+    - ``answer``: the key of the chosen option; "" where no valid answer came (counted in the trace);
+    - ``answer_text``, ``reasoning``, ``options`` (the question's, or the proposed ones);
+    - ``context``: the :class:`~abduce.programs.rag.context.Evidence` that the generator read, in order;
+    - ``ranking``: the same passages as a :class:`Ranking`;
+    - ``trace``: queries, rankings, calls, counters; its ``notes`` hold ``context`` (id and sources of each
+      document), ``left_out`` (ids that the window had no room for), ``context_tokens``, ``overlap`` (mean
+      pairwise Jaccard of the queries' results) and what a method adds.
+
+    Args:
+        retriever: any retriever over the passages.
+        passages: texts by id.
+        config: settings of the method.
+        count: the number of tokens of a text, for packing.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        passages: Passages,
+        config: RAGConfig | None = None,
+        count: CountTokens = estimate_tokens,
+    ) -> None:
+        super().__init__()
+        self.config = config or RAGConfig()
+        self.retriever = retriever
+        self.passages = passages
+        self.count = count
+        self.generator = AnswerGenerator()
+
+    def forward(self, question: Question) -> dspy.Prediction:
+        """Answer one question.
+
+        Raises:
+            InputError: the question has fewer than two or more than ten options, or two that are the same.
+        """
+        trace = Trace(settings=self.config.model_dump(mode="json"))
+        completed = self.complete(question, trace)
+        if completed is None:
+            return prediction(question, "", "", (), trace)
+        choices = checked_choices(completed)
+        fused = self.retrieve(completed, trace)
+        c = self.config
+        room = c.window - c.output - c.reserve - self.count(question.text) - self.count(str(choices))
+        key, reasoning = "", ""
+        for share in WINDOW_SHARES:
+            packed = pack(fused.evidence, self.passages, int(room * share), self.count)
+            try:
+                if c.answer:
+                    key, reasoning = self.generator(
+                        question=completed,
+                        choices=choices,
+                        documents=packed.text,
+                        trace=trace,
+                        hypothesis=self.exposed(trace),
+                    )
+                break
+            except ContextWindowExceededError:
+                if share == WINDOW_SHARES[-1]:
+                    raise
+                trace.count("context_backoffs")
+        trace.count("duplicates", fused.duplicates)
+        trace.count("over_budget", fused.over_budget)
+        trace.count("left_out", len(packed.left_out))
+        trace.notes |= {
+            "left_out": list(packed.left_out),
+            "context_tokens": packed.tokens,
+            "overlap": fused.overlap,
+        }
+        return prediction(completed, key, reasoning, packed.evidence, trace)
+
+    def complete(self, question: Question, trace: Trace) -> Question | None:
+        """The question with options; open-ended methods add them, or give None where none could be found."""
+        return question
+
+    def retrieve(self, question: Question, trace: Trace) -> Fused:
+        """The passages of the context, best first, at most ``B_max``."""
+        raise NotImplementedError
+
+    def exposed(self, trace: Trace) -> str:
+        """The working hypothesis that the generator may see; nothing by default."""
+        return ""
+
+    def search(self, queries: Mapping[str, str], k: int, trace: Trace) -> dict[str, Ranking]:
+        """One batched search of named queries; queries and rankings are written to the trace, in order."""
+        with trace.timed("retrieve"):
+            rankings = self.retriever.search(list(queries.values()), k)
+        trace.retrieved([Query(text, name) for name, text in queries.items()], rankings)
+        return dict(zip(queries, rankings, strict=True))
+
+    def by_question(self, question: Question, trace: Trace) -> Fused:
+        """The top B_max of the raw question: Simple RAG, and what other methods fall back to."""
+        name = "question"
+        return as_is(self.search({name: question.text}, self.config.B_max, trace)[name], name)
+
+    def fall_back(self, question: Question, trace: Trace) -> Fused:
+        """The raw question where a method's planning call was dropped; counted as ``direct_fallback``."""
+        trace.count("direct_fallback")
+        return self.by_question(question, trace)
+
+
+class SimpleRAG(RAG):
+    """The raw question is the query; its top ``B_max`` documents are the context (paper: B.2)."""
+
+    def retrieve(self, question: Question, trace: Trace) -> Fused:
+        return self.by_question(question, trace)
+
+
+class SimpleRAGWithOptions(RAG):
+    """Ours, in neither paper: question and option texts are one query."""
+
+    def retrieve(self, question: Question, trace: Trace) -> Fused:
+        query = " ".join([question.text, *question.options.values()])
+        name = "question + options"
+        return as_is(self.search({name: query}, self.config.B_max, trace)[name], name)
+
+
+class NoRAG(dspy.Module):
+    """Chain of thought without retrieval (paper: B.2). Takes no retriever; its context is empty."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.generator = AnswerGenerator(documents=False)
+
+    def forward(self, question: Question) -> dspy.Prediction:
+        """Answer one question; see :class:`RAG` for the prediction and the errors."""
+        trace = Trace()
+        choices = checked_choices(question)
+        key, reasoning = self.generator(question=question, choices=choices, documents="", trace=trace)
+        return prediction(question, key, reasoning, (), trace)
+
+
+def as_is(ranking: Ranking, name: str) -> Fused:
+    """A single ranking as a context; the paper hands it to the generator directly, so passages with the
+    same text under several ids stay."""
+    return Fused(tuple(Evidence(id_, ((name, rank),)) for rank, id_ in enumerate(ranking.ids, 1)))
+
+
+def checked_choices(question: Question) -> Choices:
+    """The options under letters.
+
+    Raises:
+        InputError: fewer than two or more than ten options, an empty one, or two with the same text.
+    """
+    texts = [" ".join(t.casefold().split()) for t in question.options.values()]
+    problem = ""
+    if not 2 <= len(texts) <= 10:
+        problem = f"has {len(texts)} options; two to ten are needed"
+    elif not all(texts):
+        problem = "has an empty option"
+    elif len(set(texts)) < len(texts):
+        problem = f"has the option {next(t for t in texts if texts.count(t) > 1)!r} twice"
+    if problem:
+        raise InputError(f"the question {question.question_id!r} {problem}", field="options")
+    return Choices.of(question.options)
+
+
+def prediction(
+    question: Question, key: str, reasoning: str, evidence: Sequence[Evidence], trace: Trace
+) -> dspy.Prediction:
+    """The prediction that every RAG program returns."""
+    ranking = Ranking.of([e.id for e in evidence])
+    trace.final = ranking
+    trace.notes["context"] = [{"id": e.id, "sources": [list(s) for s in e.sources]} for e in evidence]
+    return dspy.Prediction(
+        answer=key,
+        answer_text=question.options.get(key, ""),
+        reasoning=reasoning,
+        options=dict(question.options),
+        context=tuple(evidence),
+        ranking=ranking,
+        trace=trace,
+    )

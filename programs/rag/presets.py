@@ -1,0 +1,161 @@
+"""The rows of the HCQR paper by name, each a program and the fields it changes; programs built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ...retrievers.base import Retriever
+from ..spec import SpecBase, resolved_config
+from .base import RAG, NoRAG, SimpleRAG, SimpleRAGWithOptions
+from .config import HCQRConfig, HyDEConfig, MainRAGConfig, RAGConfig, RerankConfig, RewritingConfig
+from .context import CountTokens, Passages, estimate_tokens
+from .hcqr import HCQR
+from .hcqr_rules import RulePlanner
+from .hyde import HyDE
+from .main_rag import MainRAG
+from .rerank import PairScorer, RerankRAG
+from .rewriting import Rewriting
+
+
+@dataclass(frozen=True)
+class RAGParts:
+    """What the rows of one experiment share.
+
+    ``retriever`` builds (or returns) the retriever for a row's settings, ``reranker`` the cross-encoder; it
+    is called only where a row reranks.
+    """
+
+    retriever: Callable[[Mapping[str, Any]], Retriever]
+    passages: Passages
+    reranker: Callable[[], PairScorer] | None = None
+    count: CountTokens = estimate_tokens
+
+
+class RAGSpec(SpecBase):
+    """One row, resolved.
+
+    Args:
+        program: name of the method (a key of ``RAG_PROGRAMS``).
+        config: fields of the method's config class that differ from its defaults.
+        planner: HCQR's: ``lm`` (two calls), or ``rules`` (no model).
+        retriever: settings of the retriever that differ from the experiment's.
+    """
+
+    planner: Literal["lm", "rules"] = "lm"
+    retriever: Mapping[str, Any] = Field(default_factory=dict)
+
+    def resolve(self) -> RAGConfig:
+        """The method's full config.
+
+        Raises:
+            ValueError: no such program, or a key or value that its config does not have.
+        """
+        config: RAGConfig = resolved_config(self.program, self.config, RAG_PROGRAMS)
+        return config
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether running it calls a language model."""
+        if self.program == "no-rag" or self.resolve().answer:
+            return True
+        plain = self.program in ("simple", "simple + options", "rerank")
+        return not plain and not (self.program == "hcqr" and self.planner == "rules")
+
+    @property
+    def needs_retriever(self) -> bool:
+        return self.program != "no-rag"
+
+
+Build = Callable[[RAGSpec, RAGParts, Any], Any]
+
+
+@dataclass(frozen=True)
+class _Method:
+    config: type[RAGConfig]
+    build: Build
+    cls: type[Any]
+
+
+def _plain(cls: type[RAG]) -> Build:
+    def build(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> RAG:
+        return cls(parts.retriever(spec.retriever), parts.passages, config, count=parts.count)
+
+    return build
+
+
+def _rerank(spec: RAGSpec, parts: RAGParts, config: RerankConfig) -> RerankRAG:
+    if parts.reranker is None:
+        raise ValueError("Rerank-RAG needs a cross-encoder: name one in [reranker]")
+    first = parts.retriever(spec.retriever)
+    return RerankRAG(first, parts.passages, parts.reranker(), config, parts.count)
+
+
+def _hcqr(spec: RAGSpec, parts: RAGParts, config: HCQRConfig) -> HCQR:
+    retriever = parts.retriever(spec.retriever)
+    planner = RulePlanner(retriever) if spec.planner == "rules" else None
+    return HCQR(retriever, parts.passages, config, planner, parts.count)
+
+
+def _no_rag(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> NoRAG:
+    return NoRAG()
+
+
+RAG_PROGRAMS: dict[str, _Method] = {
+    "no-rag": _Method(RAGConfig, _no_rag, NoRAG),
+    "simple": _Method(RAGConfig, _plain(SimpleRAG), SimpleRAG),
+    "simple + options": _Method(RAGConfig, _plain(SimpleRAGWithOptions), SimpleRAGWithOptions),
+    "rewriting": _Method(RewritingConfig, _plain(Rewriting), Rewriting),
+    "hyde": _Method(HyDEConfig, _plain(HyDE), HyDE),
+    "rerank": _Method(RerankConfig, _rerank, RerankRAG),
+    "main-rag": _Method(MainRAGConfig, _plain(MainRAG), MainRAG),
+    "hcqr": _Method(HCQRConfig, _hcqr, HCQR),
+}
+
+_HCQR = RAGSpec(program="hcqr")
+_REWRITING = RAGSpec(program="rewriting")
+
+RAG_PRESETS: dict[str, RAGSpec] = {
+    "No-RAG (CoT)": RAGSpec(program="no-rag"),
+    "Simple RAG": RAGSpec(program="simple"),
+    "Rewriting": _REWRITING,
+    "Rewriting + options": _REWRITING.changed({"options": True}),
+    "HyDE": RAGSpec(program="hyde"),
+    "Rerank-RAG": RAGSpec(program="rerank"),
+    "MAIN-RAG": RAGSpec(program="main-rag"),
+    "HCQR": _HCQR,
+    "HCQR - options": _HCQR.changed({"options": False}),
+    "HCQR - q1": _HCQR.changed({"drop": "q1"}),
+    "HCQR - q2": _HCQR.changed({"drop": "q2"}),
+    "HCQR - q3": _HCQR.changed({"drop": "q3"}),
+    "HCQR + hypothesis": _HCQR.changed({"expose_hypothesis": True}),
+    "Simple RAG + options": RAGSpec(program="simple + options"),
+    "HCQR-rules": _HCQR.changed({"planner": "rules"}),
+}
+"""The paper's rows and, below them, three of abduce's own."""
+
+
+def rag_spec(name: str) -> RAGSpec:
+    """A preset by name (case does not matter), or the bare program of that name.
+
+    Raises:
+        ValueError: there is neither.
+    """
+    for known, spec in RAG_PRESETS.items():
+        if known.casefold() == name.casefold():
+            return spec
+    if name in RAG_PROGRAMS:
+        return RAGSpec(program=name)
+    raise ValueError(f"no program {name!r}; there are {', '.join([*RAG_PRESETS, *RAG_PROGRAMS])}")
+
+
+def build_rag(spec: RAGSpec, parts: RAGParts) -> Any:
+    """The program of a spec.
+
+    Raises:
+        ValueError: a setting does not fit, or a part is missing.
+    """
+    return RAG_PROGRAMS[spec.program].build(spec, parts, spec.resolve())

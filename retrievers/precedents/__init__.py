@@ -1,0 +1,1 @@
+"""Already-tagged facts, indexed: the nearest ones vote."""

@@ -1,0 +1,269 @@
+"""How sure a tag is: calibrated probabilities, and how much can be accepted at a wanted precision.
+
+A tag's evidence is what its ranking shows: the best score, the margin to the next, and whether precedents
+stand behind it. A logistic model of these is fitted on facts whose concept is known (the dev split) and is
+stored as plain numbers; isotonic regression is the alternative without a shape. Fitting needs scikit-learn;
+using a fitted model does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data import bundled
+from ..data.example import fingerprint
+from ..data.folder import file_fingerprint
+from ..retrievers.atomic import write_text
+from ..retrievers.base import Ranking
+from ..retrievers.errors import InputError, MissingExtra
+from ..retrievers.taxonomy import Taxonomy
+from .precedents import PrecedentSource
+
+Floats = npt.NDArray[np.float64]
+
+FEATURES = ("score", "margin", "log_ratio", "companies", "text")
+"""What a tag's confidence is computed from, see :func:`features`."""
+
+KINDS = ("logistic", "isotonic")
+
+
+def features(ranking: Ranking, modality: str) -> list[float]:
+    """The evidence of one tag, shape (5,).
+
+    ``score`` and ``margin`` as they stand; ``log_ratio`` of the best and the second score where both are
+    positive (at most 10); ``companies`` behind the best concept (its logarithm, plus one; 0 where the program
+    knows none); ``text`` 1 for a mention.
+    """
+    if not len(ranking):
+        return [0.0] * len(FEATURES)
+    best = float(ranking.scores[0])
+    second = float(ranking.scores[1]) if len(ranking) > 1 else 0.0
+    ratio = (
+        min(10.0, float(np.log(best / second))) if best > 0 and second > 0 else (10.0 if best > 0 else 0.0)
+    )
+    companies = ranking.components.get("companies")
+    known = float(np.log1p(companies[0])) if companies is not None and len(companies) else 0.0
+    return [best, best - second, ratio, known, float(modality == "text")]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A fitted map from evidence to the probability that the first concept is right.
+
+    Args:
+        program: the row it was fitted for; another program's scores mean other things.
+        kind: ``logistic`` (``mean``, ``scale``, ``weights`` of shape (5,) and ``bias``), or ``isotonic``
+            (``x`` and ``y``: the margin and the probability at its steps).
+        fitted_on: how many facts.
+        taxonomy, fingerprint: the taxonomy's name and content that it was fitted on.
+        setup: the kind of retriever, and a schema that is not the domain's own.
+        precedents: what the already-tagged facts were (:func:`precedents_print`); empty where none are used.
+        split: the facts that it was fitted on.
+        wanted, thresholds: for each wanted precision the least confidence that reached it on those facts,
+            out of fold; None where none did.
+    """
+
+    program: str
+    kind: Literal["logistic", "isotonic"]
+    fitted_on: int
+    mean: tuple[float, ...] = ()
+    scale: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()
+    bias: float = 0.0
+    x: tuple[float, ...] = ()
+    y: tuple[float, ...] = ()
+    taxonomy: str = ""
+    fingerprint: str = ""
+    setup: str = ""
+    precedents: str = ""
+    split: str = ""
+    wanted: tuple[float, ...] = ()
+    thresholds: tuple[float | None, ...] = ()
+
+    def misfit(self, program: str, taxonomy: Taxonomy, setup: str) -> str:
+        """Why it says nothing about a program's tags with a taxonomy; empty where it does."""
+        if self.program != program:
+            return f"was fitted for the program {self.program!r}"
+        if not self.taxonomy:
+            return "does not say for which taxonomy it was fitted: make it anew with abduce calibrate"
+        if self.taxonomy != taxonomy.name:
+            return f"was fitted for {self.taxonomy}, not for {taxonomy.name}"
+        if self.fingerprint != taxonomy.content_hash:
+            return f"was fitted for another version of {self.taxonomy}"
+        if self.setup != setup:
+            return f"was fitted with {self.setup}, not with {setup}"
+        return ""
+
+    def probability(self, evidence: Sequence[Sequence[float]] | Floats) -> Floats:
+        """Probabilities in [0, 1], shape (n,), of evidence of shape (n, 5)."""
+        table = np.asarray(evidence, dtype=np.float64).reshape(-1, len(FEATURES))
+        if self.kind == "isotonic":
+            found: Floats = np.interp(table[:, 1], self.x, self.y)
+            return found
+        z = ((table - self.mean) / self.scale) @ np.asarray(self.weights) + self.bias
+        squashed: Floats = 1.0 / (1.0 + np.exp(-np.clip(z, -40, 40)))
+        return squashed
+
+    def save(self, path: Path) -> None:
+        """Write it as JSON."""
+        write_text(path, json.dumps(asdict(self), indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: Path) -> Calibration:
+        """Read it back.
+
+        Raises:
+            InputError: no such file, or not what :meth:`save` writes.
+        """
+        try:
+            return cls.of(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError as e:
+            raise InputError("no such file", file=path) from e
+        except (ValueError, TypeError, KeyError) as e:
+            raise InputError(f"is no calibration: {e}", file=path) from e
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Calibration:
+        """From the JSON object of :meth:`save`; ValueError or TypeError where it does not fit."""
+        if not isinstance(data, dict):
+            raise TypeError("not an object")
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        made = cls(**fields)
+        sizes = {len(made.mean), len(made.scale), len(made.weights)}
+        if made.kind not in KINDS:
+            raise ValueError(f"kind is {made.kind!r}")
+        if made.kind == "logistic" and sizes != {len(FEATURES)}:
+            raise ValueError(f"needs {len(FEATURES)} weights")
+        if made.kind == "isotonic" and not (len(made.x) == len(made.y) > 0):
+            raise ValueError("x and y must be of one length")
+        if len(made.wanted) != len(made.thresholds):
+            raise ValueError("wanted and thresholds must be of one length")
+        return made
+
+
+def precedents_print(source: PrecedentSource | None) -> str:
+    """A hash of the files of already-tagged facts; empty where there are none, or a file is not there."""
+    if source is None or not all(path.is_file() for path in source.paths):
+        return ""
+    return fingerprint(sorted(file_fingerprint(path) for path in source.paths))
+
+
+def bundled_calibration(program: str) -> Calibration | None:
+    """The calibration of a row that comes with abduce, or None. Fitted on the finance dev split."""
+    file = resources.files(bundled) / "finance" / "calibration.json"
+    if not file.is_file():
+        return None
+    found = {c["program"]: c for c in json.loads(file.read_text(encoding="utf-8"))}
+    return Calibration.of(found[program]) if program in found else None
+
+
+def fit(
+    evidence: Sequence[Sequence[float]],
+    right: Sequence[bool],
+    program: str,
+    kind: Literal["logistic", "isotonic"] = "logistic",
+) -> Calibration:
+    """Fit a calibration on tags whose truth is known.
+
+    Args:
+        evidence: shape (n, 5), see :func:`features`.
+        right: whether the first concept was right, shape (n,).
+        program: the row that ranked.
+        kind: ``logistic`` or ``isotonic``.
+
+    Raises:
+        MissingExtra: scikit-learn is not installed.
+        InputError: fewer than 20 facts, or all right, or all wrong.
+    """
+    try:
+        from sklearn.isotonic import IsotonicRegression
+        from sklearn.linear_model import LogisticRegression
+    except ImportError as e:
+        raise MissingExtra("scikit-learn", "calibration") from e
+    x = np.asarray(evidence, dtype=np.float64).reshape(-1, len(FEATURES))
+    y = np.asarray(right, dtype=np.float64)
+    if len(y) < 20 or len(set(y.tolist())) < 2:
+        raise InputError(f"cannot calibrate on {len(y)} facts of which {int(y.sum())} are right")
+    if kind == "isotonic":
+        model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(x[:, 1], y)
+        return Calibration(
+            program,
+            kind,
+            len(y),
+            x=tuple(model.X_thresholds_.tolist()),
+            y=tuple(model.y_thresholds_.tolist()),
+        )
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    scale[scale == 0] = 1.0
+    model = LogisticRegression(C=1.0).fit((x - mean) / scale, y)
+    return Calibration(
+        program,
+        kind,
+        len(y),
+        tuple(mean.tolist()),
+        tuple(scale.tolist()),
+        tuple(model.coef_[0].tolist()),
+        float(model.intercept_[0]),
+    )
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """One line of a risk-coverage table.
+
+    Accepting every tag of at least ``threshold`` accepts the share ``coverage`` of all facts, of which the
+    share ``precision`` is right. ``threshold`` is None where no acceptance reaches the wanted precision.
+    """
+
+    wanted: float
+    threshold: float | None
+    coverage: float
+    precision: float
+
+
+def risk_coverage(
+    probability: Sequence[float] | Floats,
+    right: Sequence[bool] | npt.NDArray[np.bool_],
+    wanted: Sequence[float] = (0.99, 0.95, 0.9, 0.8, 0.7),
+) -> Iterator[Acceptance]:
+    """For each wanted precision, the largest share of facts that can be accepted with it.
+
+    Facts of equal confidence are accepted together.
+    """
+    p = np.asarray(probability, dtype=np.float64)
+    y = np.asarray(right, dtype=np.float64)
+    order = np.argsort(-p, kind="stable")
+    p, hits = p[order], np.cumsum(y[order])
+    accepted = np.arange(1, len(p) + 1)
+    last = np.append(p[1:] != p[:-1], True) if len(p) else np.zeros(0, dtype=bool)
+    precision = hits / accepted if len(p) else hits
+    for want in wanted:
+        places = np.flatnonzero(last & (precision >= want))
+        if len(places):
+            at = int(places[-1])
+            yield Acceptance(want, float(p[at]), (at + 1) / len(p), float(precision[at]))
+        else:
+            yield Acceptance(want, None, 0.0, 0.0)
+
+
+def calibration_error(probability: Sequence[float] | Floats, right: Sequence[bool], bins: int = 10) -> float:
+    """Expected calibration error: the mean distance of confidence and accuracy over ``bins`` equal ranges of
+    confidence, weighted by their facts."""
+    p = np.asarray(probability, dtype=np.float64)
+    y = np.asarray(right, dtype=np.float64)
+    if not len(p):
+        return 0.0
+    place = np.minimum((p * bins).astype(int), bins - 1)
+    n = np.bincount(place, minlength=bins)
+    gap = np.abs(
+        np.bincount(place, weights=p, minlength=bins) - np.bincount(place, weights=y, minlength=bins)
+    )
+    return float(gap[n > 0].sum() / len(p))

@@ -1,0 +1,1 @@
+"""Codes for the mentions of a clinical note."""

@@ -1,0 +1,148 @@
+"""A free-text note and the mentions in it, as facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...retrievers.errors import InputError
+from ...retrievers.files import Row, read_rows
+from ...retrievers.precedents.shelf import content_key
+from ...signatures.types import Fact, SourceContext
+
+MAX_NOTE = 1_000_000
+"""Bytes of a note: a discharge letter has some thousand; what is larger is no single note."""
+
+_CODE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?\.?-?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One asked-for mention: its fact, how often its words stand in the note, and the user's own code.
+
+    ``file`` and ``line`` say where it was asked for.
+    """
+
+    fact: Fact
+    occurrences: int
+    code: str | None = None
+    file: Path | None = None
+    line: int | None = None
+
+
+def read_note(path: str | Path) -> SourceContext:
+    """The note as a source context. Its id is made from its letters and digits, so the same note under
+    another file name, with other line ends or in another Unicode form is the same context, and never a
+    precedent of itself.
+
+    Raises:
+        InputError: not there, not UTF-8, empty, or larger than :data:`MAX_NOTE`.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("no such file" if not path.exists() else "is not a file", file=path)
+    size = path.stat().st_size
+    if size > MAX_NOTE:
+        raise InputError(
+            f"has {size:,} bytes; a note has at most {MAX_NOTE:,}: give one note a file", file=path
+        )
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        raise InputError(f"is not UTF-8 ({e.reason} at byte {e.start})", file=path) from e
+    except OSError as e:
+        raise InputError(f"cannot be read ({e.strerror})", file=path) from e
+    if not text.strip():
+        raise InputError("is empty", file=path)
+    return SourceContext(context_id=f"note-{content_key(text).hex()}", text=text, modality="text")
+
+
+def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str, str]) -> list[Mention]:
+    """The mentions of a CSV, TSV or JSONL file.
+
+    A row has ``mention`` (words that stand in the note, a line break or several spaces between them or not;
+    the first place counts), or ``start`` and ``end`` (character offsets, end exclusive), or both, which must
+    then agree. ``id`` and ``code`` (a code of the user's own to check, or a category to choose in) may stand
+    beside them.
+
+    Args:
+        path: the mentions file.
+        note: what the mentions stand in.
+        constants: fields that every fact of the domain has (its datatype).
+
+    Raises:
+        InputError: names line and field of what is wrong.
+    """
+    path = Path(path)
+    found: list[Mention] = []
+    seen: dict[str, int] = {}
+    for line, row in read_rows(path):
+        start, end, occurrences = _place(row, note.text, path, line)
+        id_ = str(row.get("id") or row.get("fact_id") or f"m{len(found) + 1}")
+        if id_ in seen:
+            raise InputError(f"{id_!r} stands already in line {seen[id_]}", file=path, line=line, field="id")
+        seen[id_] = line
+        code = str(row.get("code") or "").strip().upper() or None
+        if code is not None and not _CODE.fullmatch(code):
+            raise InputError(f"{code!r} is not a code", file=path, line=line, field="code")
+        fact = Fact(
+            fact_id=id_,
+            value=note.text[start:end],
+            context=note,
+            modality="text",
+            datatype=constants.get("datatype"),
+            mention_start=start,
+            mention_end=end,
+        )
+        found.append(Mention(fact, occurrences, code, path, line))
+    if not found:
+        raise InputError("has no mentions", file=path)
+    return found
+
+
+def _place(row: Row, text: str, path: Path, line: int) -> tuple[int, int, int]:
+    """Start and end of a row's mention, and how often its words stand in the text."""
+    given = row.get("mention") or ""
+    if isinstance(given, list | dict):
+        raise InputError("must be a text", file=path, line=line, field="mention")
+    words = str(given).strip()
+    spans = [row.get("start", row.get("mention_start")), row.get("end", row.get("mention_end"))]
+    if all(s in (None, "") for s in spans):
+        if "mention" not in row:
+            named = ", ".join(map(repr, row))
+            raise InputError(f"needs mention, or start and end; it has {named}", file=path, line=line)
+        if not words:
+            raise InputError("is empty", file=path, line=line, field="mention")
+        places = _occurrences(text, words)
+        if not places:
+            raise InputError(f"{words!r} does not stand in the note", file=path, line=line, field="mention")
+        return *places[0], len(places)
+    for field, value in zip(("start", "end"), spans, strict=True):
+        if value in (None, ""):
+            raise InputError("is missing", file=path, line=line, field=field)
+    try:
+        start, end = (int(str(s)) for s in spans)
+    except ValueError:
+        raise InputError("start and end must be whole numbers", file=path, line=line, field="start") from None
+    if not 0 <= start < end <= len(text):
+        message = f"span [{start}, {end}) is outside the note (0..{len(text)} characters)"
+        raise InputError(message, file=path, line=line, field="start")
+    inside = text[start:end]
+    if not inside.strip():
+        raise InputError("the span holds white space only", file=path, line=line, field="start")
+    if words and inside.split() != words.split():
+        raise InputError(f"the span holds {inside!r}, not {words!r}", file=path, line=line, field="mention")
+    return start, end, max(len(_occurrences(text, inside)), 1)
+
+
+def _occurrences(text: str, words: str) -> list[tuple[int, int]]:
+    """Start and end of the places where words stand in a text as whole words, exactly written; else in any
+    case. White space between them may be any run of it: a note breaks its lines where it likes."""
+    pattern = r"\s+".join(map(re.escape, words.split()))
+    for flags in (0, re.IGNORECASE):
+        found = [m.span() for m in re.finditer(rf"(?<!\w){pattern}(?!\w)", text, flags)]
+        if found:
+            return found
+    return []

@@ -1,0 +1,177 @@
+"""Already-tagged facts from files: our JSONL, tagged filings, and reviewed tags.csv files."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ..cli.notes import print_note
+from ..data.domains import Domain
+from ..data.example import fingerprint
+from ..data.facts import read_contexts, read_facts
+from ..data.folder import DataFolder, file_fingerprint
+from ..documents.read import HTML, kind_of, read_document
+from ..retrievers.errors import InputError
+from ..retrievers.precedents.index import Precedents, Tagged
+from ..retrievers.taxonomy import Taxonomy, strip_namespace
+from ..signatures.types import Fact
+from .same_filing import KnownFilings
+from .tags_file import read_tags
+
+FACTS = frozenset({".jsonl", ".ndjson"})
+TAGS = frozenset({".csv", ".tsv"})
+
+SHOWN = 5
+"""Names that a note lists."""
+
+
+def read_precedents(
+    path: str | Path,
+    contexts: Path | None = None,
+    domain: Domain | None = None,
+    on_note: Callable[[str], None] = print_note,
+) -> Iterator[Tagged]:
+    """The tagged facts of a file.
+
+    Args:
+        path: facts with ``gold`` (.jsonl), a filing with inline-XBRL tags (.htm), or a reviewed tags.csv of
+            ``abduce tag`` (lines whose concept was emptied are passed over).
+        contexts: source contexts of the facts, where they are not inline or beside the file.
+        domain: whose field names a facts file uses.
+        on_note: called with one line where something is worth knowing (another encoding).
+
+    Raises:
+        InputError: unreadable, of another kind, or without a single tagged fact.
+    """
+    path = Path(path)
+    kind = kind_of(path)
+    if kind in FACTS:
+        found = _from_facts(path, contexts, domain)
+    elif kind in HTML:
+        found = _from_filing(path)
+    elif kind in TAGS:
+        found = read_tags(path, on_note)
+    else:
+        raise InputError("is no precedents file: give .jsonl, .htm or a tags .csv", file=path)
+    empty = True
+    for one in found:
+        empty = False
+        yield one
+    if empty:
+        raise InputError("has no tagged facts", file=path)
+
+
+def _from_facts(path: Path, contexts: Path | None, domain: Domain | None) -> Iterator[Tagged]:
+    fields = domain.context_fields if domain is not None else None
+    known = None if contexts is None else read_contexts(contexts, fields)
+    for example in read_facts(path, known, need_gold=True, domain=domain):
+        yield Tagged(example.inputs["fact"], strip_namespace(str(example.gold)))
+
+
+def _from_filing(path: Path) -> Iterator[Tagged]:
+    document = read_document(path)
+    for fact in document.facts:
+        concept = document.gold.get(fact.fact_id)
+        if concept is not None and fact.fact_id not in document.own_tags:
+            yield Tagged(fact, concept)
+
+
+class PrecedentSource:
+    """Precedents that are read and indexed when first asked for; later calls return the same index.
+
+    Args:
+        paths: what :func:`read_precedents` reads.
+        contexts: source contexts of facts files, where they are not inline or beside the file.
+        domain: whose field names facts files use.
+        facts: the facts that are to be tagged, where they are known: another copy of their filing among the
+            precedents is told by its content and takes the same identity, so it never votes.
+        company: another name of their company, as the user gives it.
+        on_note: called with a line for each thing that the user must know, once they are read.
+        given: whether they are the user's own, not those of a data folder.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        contexts: Path | None = None,
+        domain: Domain | None = None,
+        facts: Sequence[Fact] = (),
+        company: str | None = None,
+        on_note: Callable[[str], None] = print_note,
+        given: bool = True,
+    ) -> None:
+        self.paths, self.contexts, self.domain, self.facts = list(paths), contexts, domain, facts
+        self.company, self.on_note, self.given = company, on_note, given
+        self.concepts: Counter[str] = Counter()
+        self._built: Precedents | None = None
+        self._lock = threading.Lock()
+
+    def for_facts(self, facts: Sequence[Fact], company: str | None = None) -> PrecedentSource:
+        """The same source for facts to be tagged, and what the user calls their company."""
+        return PrecedentSource(
+            self.paths, self.contexts, self.domain, facts, company, self.on_note, self.given
+        )
+
+    def __call__(self) -> Precedents:
+        with self._lock:
+            if self._built is None:
+                self._built = self._build()
+            return self._built
+
+    def _build(self) -> Precedents:
+        files = [list(read_precedents(p, self.contexts, self.domain, self.on_note)) for p in self.paths]
+        self.concepts = Counter(one.concept for one in itertools.chain.from_iterable(files))
+        if not self.facts:
+            return Precedents(itertools.chain.from_iterable(files))
+        found = KnownFilings(self.facts, self.company).unify(files)
+        for line in found.notes():
+            self.on_note(line)
+        return Precedents(found.tagged, united=found.united)
+
+    def check_named(self) -> None:
+        """Note how many precedents scope ``others`` leaves out because they do not say whose they are.
+
+        Raises:
+            InputError: all of them.
+        """
+        index = self()
+        if index.nameless == len(index):
+            raise InputError(
+                "no precedent says whose it is, so scope 'others' leaves all out: name companies"
+            )
+        if index.nameless:
+            left_out = f"{index.nameless:,} of {len(index):,} precedents do not say whose they are"
+            self.on_note(f"{left_out}: left out by scope 'others'")
+
+    def tell_unknown(self, taxonomy: Taxonomy) -> None:
+        """Note which concepts of the user's precedents a taxonomy does not have: nobody ever gets those."""
+        self()
+        lacking = [concept for concept in self.concepts if concept not in taxonomy]
+        if self.given and lacking:
+            count = sum(self.concepts[concept] for concept in lacking)
+            shown = ", ".join(lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
+            are = "precedents have concepts" if count > 1 else "precedent has a concept"
+            self.on_note(f"{count:,} {are} that {taxonomy.name} lacks, and are passed over: {shown}")
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the files' contents."""
+        files = [*self.paths, *([self.contexts] if self.contexts else [])]
+        return fingerprint([file_fingerprint(path) for path in files])
+
+
+def domain_precedents(folder: DataFolder, domain: Domain) -> PrecedentSource | None:
+    """The already-tagged facts of a data folder (of the splits that it has), or None where it has none."""
+    paths = []
+    for split in domain.precedents:
+        with suppress(InputError):
+            paths.append(folder.file(domain.name, domain.splits[split]))
+    try:
+        contexts = folder.file(domain.name, "contexts.jsonl.gz")
+    except InputError:
+        return None
+    return PrecedentSource(paths, contexts, domain, given=False) if paths else None

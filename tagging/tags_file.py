@@ -1,0 +1,163 @@
+"""Tags files (tags.csv): what a line says of its fact, written, and read back as precedents."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..cli.notes import print_note
+from ..documents.source import find_encoding
+from ..programs.serialize import Serializer
+from ..retrievers.base import Ranking
+from ..retrievers.errors import InputError
+from ..retrievers.files import Row, read_csv, require
+from ..retrievers.precedents.index import Tagged
+from ..retrievers.taxonomy import Taxonomy, strip_namespace
+from ..signatures.types import Fact, SourceContext
+from .same_filing import content_prefix
+
+PROVENANCE = (
+    "modality",
+    "row_header",
+    "column_header",
+    "mention_start",
+    "context_id",
+    "filing_id",
+    "company",
+    "taxonomy_year",
+)
+"""Columns that every tags file ends with. They make a reviewed file a file of precedents: where each fact
+stands, and of which source context, filing, company and year it is. ``mention_start`` is the value's place
+in the column ``locus``."""
+
+_FORMULA = re.compile(r"^[=@\t\r]|^[+-](?![\d.,(])")
+
+
+def cell(value: object) -> str:
+    """A CSV cell that no spreadsheet takes for a formula."""
+    text = "" if value is None else str(value)
+    return "'" + text if _FORMULA.match(text) else text
+
+
+def locus_of(fact: Fact, serializer: Serializer) -> str:
+    """Where a fact stands, in one line."""
+    if fact.modality == "table":
+        return " / ".join(h for h in (fact.row_header, fact.column_header) if h)
+    return serializer.mention_window(fact)
+
+
+def provenance(fact: Fact, serializer: Serializer) -> dict[str, object]:
+    """The cells of :data:`PROVENANCE`."""
+    place: object = None
+    if fact.modality == "text" and fact.mention_start is not None:
+        before = fact.context.text[max(0, fact.mention_start - serializer.before) : fact.mention_start]
+        place = locus_of(fact, serializer).find(" ".join(fact.value.split()), len(" ".join(before.split())))
+    return {
+        "modality": fact.modality,
+        "row_header": fact.row_header,
+        "column_header": fact.column_header,
+        "mention_start": place,
+        "context_id": fact.context.context_id,
+        "filing_id": fact.filing_id,
+        "company": fact.company,
+        "taxonomy_year": fact.taxonomy_year,
+    }
+
+
+def margin_of(ranking: Ranking) -> float | None:
+    """How far the first score is from the second."""
+    return float(ranking.scores[0] - ranking.scores[1]) if len(ranking) > 1 else None
+
+
+def tag_cells(
+    fact: Fact, ranking: Ranking, taxonomy: Taxonomy, serializer: Serializer, top: int
+) -> dict[str, object]:
+    """What a line of any tags file says of a fact and the first ``top`` concepts of its ranking."""
+    best = ranking.ids[0] if len(ranking) else ""
+    return {
+        "fact_id": fact.fact_id,
+        "locus": locus_of(fact, serializer),
+        "value": fact.value,
+        "datatype": fact.datatype,
+        "concept": best,
+        "label": taxonomy[best].label if best else "",
+        "score": float(ranking.scores[0]) if best else None,
+        "margin": margin_of(ranking),
+        "runner_up_concepts": "; ".join(ranking.ids[1:top]),
+        **provenance(fact, serializer),
+    }
+
+
+def csv_text(columns: Sequence[str], lines: Iterable[Mapping[str, object]]) -> str:
+    """Lines as CSV text, with a header."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([cell(line[name]) for name in columns] for line in lines)
+    return stream.getvalue()
+
+
+def read_tags(path: Path, on_note: Callable[[str], None] = print_note) -> Iterator[Tagged]:
+    """The tagged facts of a reviewed tags file; a line whose concept was emptied is passed over.
+
+    It may have come out of a spreadsheet: between semicolons or tabs, in Windows-1252 or UTF-16. Columns may
+    be missing but ``fact_id``, ``value``, ``concept`` and ``locus`` (or the headers).
+
+    Args:
+        path: the file (.csv, .tsv).
+        on_note: called with one line where it is not UTF-8.
+
+    Raises:
+        InputError: names the file, line and field of what is wrong.
+    """
+    encoding = find_encoding(path)
+    if not encoding.startswith("utf-8"):
+        on_note(f"{path} is not UTF-8; it was read as {encoding}")
+    for line, row in read_csv(path, encoding):
+        if "concept" not in row:
+            fields = ", ".join(list(row)[:5])
+            raise InputError(f"tags need a column 'concept'; there are {fields}", file=path, line=line)
+        concept = _text(row, "concept").strip()
+        if concept:
+            yield Tagged(_fact(row, path, line), strip_namespace(concept))
+
+
+def _text(row: Row, name: str) -> str:
+    return str(row.get(name) or "").removeprefix("'")
+
+
+def _fact(row: Row, path: Path, line: int) -> Fact:
+    """The fact of a line. Its source context is not in the file; its headers, or its surroundings, are."""
+    fact_id = require(row, "fact_id", path, line).removeprefix("'")
+    value = require(row, "value", path, line).removeprefix("'")
+    context_id = _text(row, "context_id") or f"{path}:{line}"
+    names = ("datatype", "filing_id", "company", "taxonomy_year")
+    given: dict[str, Any] = {name: _text(row, name) for name in names if _text(row, name)}
+    if "filing_id" not in given and (prefix := content_prefix(fact_id, context_id)):
+        given["filing_id"] = prefix
+    if row.get("modality") == "text":
+        locus, value = _text(row, "locus"), " ".join(value.split())
+        start = _place(locus, value, _text(row, "mention_start"))
+        if start < 0:
+            raise InputError(f"does not contain the value {value!r}", file=path, line=line, field="locus")
+        context = SourceContext(context_id=context_id, text=locus)
+        span: dict[str, Any] = {"mention_start": start, "mention_end": start + len(value)}
+        return Fact(fact_id=fact_id, value=value, context=context, modality="text", **span, **given)
+    headers: dict[str, Any] = {n: _text(row, n) for n in ("row_header", "column_header") if _text(row, n)}
+    if not headers:
+        whole, above = require(row, "locus", path, line).removeprefix("'"), ""
+        if row.get("modality") == "table" and " / " in whole:
+            whole, _, above = whole.rpartition(" / ")
+        headers = {name: h for name, h in (("row_header", whole), ("column_header", above)) if h.strip()}
+    context = SourceContext(context_id=context_id, text="", modality="table")
+    return Fact(fact_id=fact_id, value=value, context=context, **headers, **given)
+
+
+def _place(locus: str, value: str, told: str) -> int:
+    """Where the value stands in its locus, or -1."""
+    place = int(told) if told.isascii() and told.isdigit() else -1
+    return place if place >= 0 and locus.startswith(value, place) else locus.find(value)

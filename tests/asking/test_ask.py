@@ -1,0 +1,190 @@
+"""``abduce ask`` and ``abduce data build corpus`` on the command line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from abduce.asking.asker import read_list
+from abduce.cli.main import app
+from abduce.retrievers.errors import InputError
+from openai_stub import Status
+from typer.testing import CliRunner
+
+QUESTION = "Which hormone lowers blood sugar?"
+
+
+@pytest.fixture
+def folder(qa_folder):
+    return qa_folder
+
+
+@pytest.fixture
+def model(stub_model):
+    return stub_model
+
+
+def ask(folder, *more):
+    return CliRunner().invoke(app, ["ask", QUESTION, "--data", str(folder), *more])
+
+
+def asked(folder, model, *more):
+    found = ask(folder, "--url", model.url, "--model", "stub-model", "--json", *more)
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)
+
+
+def test_hcqr_shows_where_its_evidence_comes_from(folder, model):
+    found = asked(folder, model, "--options", "insulin, glucagon, cortisol", "--gold", "A")
+    assert (found["answer"], found["answer_text"]) == ("A", "insulin")
+    assert [q["name"] for q in found["queries"]] == ["q1", "q2", "q3"]
+    assert found["evidence"][0]["id"] == "p1"
+    assert found["evidence"][0]["from"][0] == {"query": "q1", "rank": 1}
+    assert found["evidence"][0]["url"] == "book/1"
+    assert found["plan"]["working_hypothesis"] == "insulin"
+    assert found["judge"]["label"] == "Entailed"
+
+
+def test_the_page(folder, model):
+    page = ask(
+        folder,
+        "--url",
+        model.url,
+        "--model",
+        "stub-model",
+        "--options",
+        "insulin|glucagon",
+        "--gold",
+        "glucagon",
+    ).stdout
+    for part in ("Answer: A", "(gold)", "Working hypothesis", "q2", "Evidence", "Judge: Not Useful"):
+        assert part in page
+
+
+def test_an_answer_stands_where_the_judge_cannot_be_asked(folder, model):
+    answer = model.then
+    model.then = lambda body: (
+        Status(401) if "Judge what a set" in " ".join(str(body["messages"]).split()) else answer(body)
+    )
+    options = ("--url", model.url, "--model", "stub-model", "--options", "insulin|glucagon", "--gold", "A")
+    found = ask(folder, *options)
+    assert found.exit_code == 0
+    assert "Answer: A" in found.stdout
+    assert "Judge: could not be asked (LMAuthError" in " ".join(found.stdout.split())
+
+
+def test_no_options_are_proposed(folder, model):
+    found = asked(folder, model)
+    assert found["proposed"]
+    assert found["options"] == {"A": "insulin", "B": "glucagon"}
+    assert found["answer_text"] == "insulin"
+
+
+@pytest.mark.parametrize(
+    "program", ["No-RAG (CoT)", "simple rag", "Rewriting + options", "HyDE", "MAIN-RAG", "hcqr - q2"]
+)
+def test_every_program(program, folder, model):
+    assert asked(folder, model, "--options", "insulin,glucagon", "--program", program)["answer"] == "A"
+
+
+def test_retrieval_only_needs_no_model(folder, monkeypatch):
+    monkeypatch.delenv("ABDUCE_LM", raising=False)
+    found = ask(folder, "--options", "insulin,glucagon", "--no-answer", "--json")
+    assert found.exit_code == 0, found.output
+    data = json.loads(found.stdout)
+    assert "Corpus: medical, 4 passages" in found.stderr
+    assert data["answer"] is None
+    assert data["evidence"][0]["id"] == "p1"
+    assert len(data["queries"]) == 3
+
+
+def test_a_file_names_the_model(folder, model, tmp_path, monkeypatch):
+    file = tmp_path / "lm.toml"
+    file.write_text(f'[lm]\nkind = "vllm"\nmodel = "stub-model"\nbase_url = "{model.url}"\n')
+    assert ask(folder, "--options", "a,b", "--lm", str(file), "--program", "Simple RAG").exit_code == 0
+    monkeypatch.setenv("ABDUCE_LM", str(file))
+    assert ask(folder, "--options", "a,b", "--program", "Simple RAG").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--options", "a"], "has 1 options"),
+        (["--options", "a,A"], "'a' twice"),
+        (["--options", "a,,b"], "empty"),
+        (["--options", ",".join("abcdefghijk")], "has 11 options"),
+        (["--options", "a,b", "--option", "c"], "either --options or --option"),
+        (["--options", "a,b", "--gold", "z"], "'z' is none of the options"),
+        (["--gold", "a"], "needs options"),
+        (["--options", "a,b"], "calls a language model"),
+        (["--options", "a,b", "--program", "nope"], "no program 'nope'"),
+        (["--program", "Simple RAG"], "has no options"),
+        (["--options", "a,b", "--program", "HyDE", "--no-answer"], "plans its retrieval with a model"),
+        (["--options", "a,b", "--no-answer", "--corpus", "nope"], "no corpus 'nope'"),
+        (["--options", "a,b", "--no-answer", "--retriever", "nope"], "nope"),
+        (["--options", "a,b", "--lm", "no.toml"], "no.toml"),
+    ],
+)
+def test_bad_input(more, message, folder, monkeypatch):
+    monkeypatch.delenv("ABDUCE_LM", raising=False)
+    found = ask(folder, *more)
+    assert isinstance(found.exception, InputError), found.output
+    assert message in str(found.exception)
+
+
+def test_an_empty_question(folder):
+    found = CliRunner().invoke(app, ["ask", " ", "--data", str(folder), "--no-answer"])
+    assert isinstance(found.exception, InputError)
+
+
+def test_options_with_commas_are_split_at_bars():
+    assert read_list("a, b|c") == {"A": "a, b", "B": "c"}
+
+
+def build(*arguments):
+    return CliRunner().invoke(app, ["data", "build", "corpus", *map(str, arguments)])
+
+
+def test_build_corpus_from_files_and_folders(tmp_path, folder):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "gout.md").write_text("# Gout\n\n" + "Uric acid forms crystals. " * 60)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"id": "x", "title": "T", "content": "One. Two.", "url": "u"}) + "\n")
+    out = tmp_path / "passages.jsonl.gz"
+    done = build(notes, rows, "--out", out, "--size", 500)
+    assert done.exit_code == 0, done.output
+    with gzip.open(out, "rt") as stream:
+        made = [json.loads(line) for line in stream]
+    assert [p["id"] for p in made] == ["gout_0", "gout_1", "gout_2", "gout_3", "x_0"]
+    assert made[0]["title"] == "Gout"
+    assert made[-1] == {"id": "x_0", "title": "T", "content": "One. Two.", "url": "u"}
+    assert all(len(p["content"]) <= 500 and p["content"].endswith(".") for p in made)
+    found = ask(folder, "--options", "a,b", "--no-answer", "--json", "--corpus", str(out))
+    assert found.exit_code == 0, found.output
+
+
+def test_build_corpus_complains_and_writes_nothing(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    good = json.dumps({"id": "x", "title": "T", "content": "One."})
+    out = tmp_path / "out.jsonl"
+    for bad, message in [
+        ('{"id": "y", "title": "T"}', ":2: field 'content': is missing"),
+        ("{", ":2: is not JSON"),
+        (good, "stands already in"),
+    ]:
+        rows.write_text(f"{good}\n{bad}\n")
+        failed = build(rows, "--out", out)
+        assert isinstance(failed.exception, InputError)
+        assert message in str(failed.exception)
+        assert not out.exists()
+        done = build(rows, "--out", out, "--skip-bad")
+        assert "1 skipped" in done.output
+        out.unlink()
+    for arguments, message in [
+        ((tmp_path / "none.jsonl", "--out", out), "no such file"),
+        ((rows, "--out", tmp_path / "out.csv"), "must end in .jsonl"),
+        ((tmp_path / "none.docx", "--out", out), "is none of"),
+    ]:
+        assert message in str(build(*arguments).exception)

@@ -1,0 +1,102 @@
+"""Compiling a row: what is refused, and a state that a row then uses."""
+
+import json
+import re
+
+import pytest
+from abduce.eval.optimize.metrics import TaxonomyMetric, to_dspy
+from abduce.eval.optimize.optimize import optimize_row
+from abduce.eval.runs.state import load_state
+from abduce.programs import FHS, FHSConfig
+from abduce.retrievers.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"split": "test"}, "nothing is tuned"),
+        ({"name": "finance-no-model", "row": "locus"}, "no language model"),
+        ({"row": "none"}, "no row 'none'"),
+        ({"optimizer": "luck"}, "no optimizer"),
+        ({"train": 1}, "at least 2"),
+    ],
+)
+def test_what_cannot_be_compiled_is_refused(changes, says, tmp_path):
+    given = {"name": "finance-main", "row": "FHS", "out": tmp_path / "x.json"} | changes
+    with pytest.raises(InputError, match=says):
+        optimize_row(**given)
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_demonstrations_are_bootstrapped_saved_and_loaded(
+    tiny_index, schema, scripted, using, reply, table_fact, tmp_path
+):
+    import dspy
+
+    lm = scripted(
+        generator=reply("amount of debt due within one year", Family="debt"),
+        verifier=lambda a: {"verdicts": ["ssssss"] * (a.field("candidates").count("\n") + 1)},
+    )
+    from abduce.data.example import Example
+
+    trainset = to_dspy([Example("a", {"fact": table_fact}, "DebtCurrent")])
+    metric = TaxonomyMetric("R@10")
+    student = FHS(tiny_index, schema, FHSConfig(J=1))
+    with using(lm):
+        compiled = dspy.BootstrapFewShot(metric=metric, max_labeled_demos=0).compile(
+            student, trainset=trainset
+        )
+    demos = {name: len(p.demos) for name, p in compiled.named_predictors()}
+    assert demos == {"generator.generate": 1, "verifier.verify": 1}
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(compiled.dump_state()))
+    fresh = FHS(tiny_index, schema, FHSConfig(J=1))
+    load_state(fresh, path)
+    with using(lm):
+        asked = len(lm.asked)
+        fresh(fact=table_fact)
+    assert "amount of debt due within one year" in lm.asked[asked].prompt  # the demonstration is shown
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [(None, "cannot be read"), ("{", "not JSON"), ("[]", "x.json"), ("{}", "no fingerprints")],
+)
+def test_a_bad_state_file_is_refused_in_one_line(text, says, tiny_index, schema, tmp_path):
+    path = tmp_path / "x.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=says) as caught:
+        load_state(FHS(tiny_index, schema), path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_row_is_compiled_and_its_gain_measured_on_other_contexts(scripted, reply, tmp_path, monkeypatch):
+    from contextlib import contextmanager
+
+    import dspy
+    from abduce.eval.optimize import optimize as module
+    from rich.console import Console
+
+    lm = scripted(
+        generator=lambda a: reply(a.field("row_header") or a.field("value")),
+        verifier=lambda a: {"verdicts": ["ssssss"] * (a.field("candidates").count("\n") + 1)},
+        selector=lambda a: {"ids": []},
+    )
+
+    @contextmanager
+    def models_for(*args, **kwargs):
+        with dspy.context(lm=lm):
+            yield None
+
+    monkeypatch.delenv("ABDUCE_DATA", raising=False)
+    monkeypatch.setattr(module, "models_for", models_for)
+    console = Console(width=120, record=True)
+    path = tmp_path / "fhs.json"
+    optimize_row("finance-main", "FHS", path, train=4, check=3, measure="R@200", threads=2, console=console)
+    printed = console.export_text()
+    assert "after minus before" in printed
+    assert re.search(r"R@200\s+3\s", printed)
+    assert "compiled FHS on 4 facts of dev" in printed
+    state = json.loads(path.read_text())
+    assert any(key.endswith("generator.generate") for key in state)
