@@ -26,8 +26,6 @@ _HOMES = {
     "LMGenerator": "generate",
     "LMVerifier": "verify",
     "Locus": "locus",
-    "OnePass": "onepass",
-    "OnePassStructured": "onepass",
     "Parallel": "parallel",
     "PhraseGenerator": "generate",
     "Refine": "refine",

@@ -221,7 +221,6 @@ def ask_about(
     fact: Fact,
     serializer: Serializer,
     *,
-    headers: bool = True,
     budget: int = PROMPT_TOKENS,
     index: int = 0,
     temperature: float | None = None,
@@ -236,7 +235,7 @@ def ask_about(
     """
     shown = set((signature or predictor.signature).input_fields)
     for cap in CONTEXT_CAPS:
-        evidence = {k: v for k, v in serializer.evidence(fact, cap, headers).items() if k in shown}
+        evidence = {k: v for k, v in serializer.evidence(fact, cap).items() if k in shown}
         parts: Any = {**evidence, **(inputs or {})}
         last = cap == CONTEXT_CAPS[-1]
         tokens = INSTRUCTION_TOKENS + sum(estimated_tokens(p) for p in parts.values())

@@ -15,13 +15,17 @@ from .trace import Trace
 
 
 class Describer(dspy.Module):
-    """J descriptions of a fact, drawn at the same time; headers are not shown.
+    """J descriptions of a fact, drawn at the same time.
 
     Args:
         schema: words of the prompt.
         serializer: how the evidence is written down.
         prompts: name or path of the prompt set.
         varied: forced variation: each sample is told which of how many it is and to be distinct.
+        headers: show the row and column header of a cell.
+
+    Raises:
+        ValueError: forced variation without headers, which no method has.
     """
 
     def __init__(
@@ -30,12 +34,16 @@ class Describer(dspy.Module):
         serializer: Serializer | None = None,
         prompts: str = "default",
         varied: bool = False,
+        headers: bool = True,
     ) -> None:
         super().__init__()
         self.serializer = serializer or Serializer()
         self.varied = varied
-        make = varied_signature if varied else describe_signature
-        self.describe = dspy.Predict(make(schema, prompts))
+        if varied and not headers:
+            raise ValueError("a sample of the forced-variation arm sees the headers")
+        self.describe = dspy.Predict(
+            varied_signature(schema, prompts) if varied else describe_signature(schema, prompts, headers)
+        )
 
     def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
         return fan_out([partial(self.sample, fact, j, J, temperature, trace) for j in range(J)])
@@ -49,7 +57,6 @@ class Describer(dspy.Module):
             "generator",
             fact,
             self.serializer,
-            headers=False,
             index=j,
             temperature=temperature,
             inputs=told,

@@ -1,6 +1,6 @@
 """Parallel sampling: J free-text samples, retrieved and fused by the same aggregator (paper: C.1).
 
-With J = 1 and greedy decoding it is one-pass free-text grounding (:mod:`.onepass`).
+With J = 1, greedy decoding and no headers it is one-pass free-text grounding.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Parallel(Program):
         describer: draws the descriptions; a model-backed one where not given.
         prompts: the prompt set.
         varied: the forced-variation arm.
+        headers: whether the describer sees a cell's row and column header; one-pass free-text alone does not.
     """
 
     config: SampleConfig
-    default_config = SampleConfig()
 
     def __init__(
         self,
@@ -44,10 +44,11 @@ class Parallel(Program):
         taxonomy: Taxonomy | None = None,
         prompts: str = "default",
         varied: bool = False,
+        headers: bool = True,
     ) -> None:
-        super().__init__(retriever, serializer, taxonomy, config or self.default_config)
+        super().__init__(retriever, serializer, taxonomy, config or SampleConfig())
         self.schema = schema
-        self.describer: Generator = describer or Describer(schema, self.serializer, prompts, varied)
+        self.describer: Generator = describer or Describer(schema, self.serializer, prompts, varied, headers)
 
     def forward(self, fact: Fact) -> dspy.Prediction:
         trace = self.start()

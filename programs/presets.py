@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from .methods import PROGRAMS, Method, Parts, build, check_replay
-from .onepass import FREE_TEXT, STRUCTURED
 from .spec import MODEL_FREE, SHOWN_SCOPES, Spec, one_line
 
 __all__ = [
@@ -46,8 +45,8 @@ PRESETS: dict[str, Spec] = {
     # Methods (paper: Table 4)
     "direct": Spec(program="direct"),
     "locus": Spec(program="locus"),
-    "one-pass free-text": _PARALLEL.changed(FREE_TEXT),
-    "one-pass structured": _FHS.changed(STRUCTURED),
+    "one-pass free-text": _PARALLEL.changed({"J": 1, "temperature": 0.0, "options.headers": False}),
+    "one-pass structured": _FHS.changed({"J": 1, "temperature": 0.0, "beta": 0.0}),
     "parallel sampling": _PARALLEL,
     "parallel sampling (forced variation)": _PARALLEL.changed({"options.varied": True}),
     "decomposed": Spec(program="decomposed"),

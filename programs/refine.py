@@ -20,7 +20,7 @@ from .trace import Trace
 
 
 class Refine(Program):
-    """Round 1 is one-pass free-text; each later round critiques and rewrites; all rankings are fused.
+    """Round 1 describes the fact; each later round critiques and rewrites; all rankings are fused.
 
     There is no early stop. A round whose replies do not parse issues no query and the next one starts
     from the same interpretation; where no round gave one, the direct query is used (both counted).
@@ -84,7 +84,6 @@ class Refine(Program):
                 "generator",
                 fact,
                 self.serializer,
-                headers=False,
                 index=round_,
                 temperature=0.0,
                 inputs=shown,

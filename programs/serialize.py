@@ -103,20 +103,17 @@ class Serializer:
             return self.locus_text(fact)
         return f"{self.identify(fact)} {self.locus_text(fact)}".strip()
 
-    def evidence(self, fact: Fact, cap: int = CONTEXT_CAPS[0], headers: bool = True) -> dict[str, str]:
+    def evidence(self, fact: Fact, cap: int = CONTEXT_CAPS[0]) -> dict[str, str]:
         """The evidence that a model reads, by signature field.
 
         Args:
             cap: at most so many characters of source context; the middle is left out.
-            headers: False for one-pass free-text, which sees no headers.
         """
-        parts = {
+        return {
             "value": fact.value,
             "datatype": fact.datatype or "not declared",
             "input_type": "table cell" if fact.modality == "table" else "text mention",
+            "row_header": fact.row_header or "none",
+            "column_header": fact.column_header or "none",
             "source_context": elide(self.context(fact.context), cap),
         }
-        if headers:
-            parts["row_header"] = fact.row_header or "none"
-            parts["column_header"] = fact.column_header or "none"
-        return parts

@@ -11,19 +11,23 @@ from .fhs import EVIDENCE
 from .prompting import build
 from .replies import Description, DimensionRevision, Revision, SubQueries
 
-_NO_HEADERS = {k: v for k, v in EVIDENCE.items() if k not in ("row_header", "column_header")}
+HEADERS = frozenset({"row_header", "column_header"})
+"""The parts of the evidence that one-pass free-text grounding alone does not see."""
 
 
 @lru_cache(maxsize=16)
-def describe_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
-    """One-pass free-text grounding: evidence without headers to one description."""
-    return build("describe", _NO_HEADERS, Description, prompts, schema)
+def describe_signature(
+    schema: DimensionSchema, prompts: str = "default", headers: bool = True
+) -> type[dspy.Signature]:
+    """Free-text grounding: evidence to one description, with or without the headers of a cell."""
+    hidden = frozenset[str]() if headers else HEADERS
+    return build("describe", EVIDENCE, Description, prompts, schema, hidden)
 
 
 @lru_cache(maxsize=16)
 def varied_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
     """The forced-variation arm: the model is told which sample of how many it is."""
-    inputs = _NO_HEADERS | {"sample": "which of the samples this is"}
+    inputs = EVIDENCE | {"sample": "which of the samples this is"}
     return build("describe_varied", inputs, Description, prompts, schema)
 
 
@@ -36,14 +40,14 @@ def decompose_signature(schema: DimensionSchema, prompts: str = "default") -> ty
 @lru_cache(maxsize=16)
 def critique_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
     """Intrinsic refinement: the previous description, no candidates, to critique and revision."""
-    inputs = _NO_HEADERS | {"previous": "the previous interpretation"}
+    inputs = EVIDENCE | {"previous": "the previous interpretation"}
     return build("critique", inputs, Revision, prompts, schema)
 
 
 @lru_cache(maxsize=16)
 def feedback_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
     """Retrieval-feedback refinement: the previous description and what it retrieved."""
-    inputs = _NO_HEADERS | {
+    inputs = EVIDENCE | {
         "previous": "the previous interpretation",
         "candidates": "the concepts that the previous interpretation retrieved, best first",
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -87,6 +87,7 @@ def build(
     output: type[BaseModel],
     prompts: str,
     schema: DimensionSchema | None = None,
+    hidden: Collection[str] = (),
 ) -> type[dspy.Signature]:
     """The signature of predictor ``name``: its typed inputs and one ``answer``, worded by a prompt set.
 
@@ -96,6 +97,7 @@ def build(
         prompts: name or path of the prompt set. A set of the user's own need not have every
             predictor: what it lacks is taken from ``default``.
         schema: fills the placeholders of the instructions; the inputs that it is ``without`` are left out.
+        hidden: inputs that this signature leaves out, although the set orders them.
 
     Raises:
         ValueError: the set has no such predictor, or does not fit the signature.
@@ -114,8 +116,8 @@ def build(
         marks = {"{evidence}": schema.evidence, "{concept}": schema.concept, "{dimensions}": describe(schema)}
         for mark, text in marks.items():
             instructions = instructions.replace(mark, text)
-    if schema is not None:
-        order = tuple(f for f in order if f not in schema.without)
+    left_out = {*hidden, *(() if schema is None else schema.without)}
+    order = tuple(f for f in order if f not in left_out)
     words = {**inputs, **({} if schema is None else schema.fields), **prompt.fields}
     fields: dict[str, Any] = {f: (str, dspy.InputField(desc=words[f])) for f in order}
     fields["answer"] = (output, dspy.OutputField(desc="the answer as JSON"))

@@ -142,7 +142,7 @@ class TestRefinement:
         }
         assert list(prediction.ranking.ids) == sorted(total, key=lambda c: (-total[c], c))
         assert all(a.config["temperature"] == 0.0 for a in lm.asked)
-        assert all(a.field("row_header") is None for a in lm.asked)
+        assert all(a.field("row_header") == "Debt | Long-term" for a in lm.asked)
 
     def test_intrinsic_refinement_shows_no_candidates(self, run, scripted):
         lm = scripted(**self.revising("critique"))

@@ -74,7 +74,11 @@ def test_a_preset_differs_from_FHS_in_exactly_what_it_names(name):
 @pytest.mark.parametrize(
     ("name", "base", "changes"),
     [
-        ("one-pass free-text", "parallel sampling", {"config.J": 1, "config.temperature": 0.0}),
+        (
+            "one-pass free-text",
+            "parallel sampling",
+            {"config.J": 1, "config.temperature": 0.0, "options.headers": False},
+        ),
         ("parallel sampling (forced variation)", "parallel sampling", {"options.varied": True}),
         ("- factorization", "parallel sampling", {}),
         ("feedback refinement", "intrinsic refinement", {"options.feedback": True}),

@@ -132,9 +132,6 @@ class TestEvidence:
             "source_context": "2024 Debt | Long-term 1,204",
         }
 
-    def test_free_text_sees_no_headers(self, table_fact):
-        assert not {"row_header", "column_header"} & set(Serializer().evidence(table_fact, headers=False))
-
     def test_provenance_is_never_shown(self, table_fact):
         fact = table_fact.model_copy(update={"company": "Acme Inc", "filing_id": "F-77"})
         shown = " ".join(Serializer().evidence(fact).values())

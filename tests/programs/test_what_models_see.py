@@ -67,10 +67,16 @@ def test_the_paper_s_order_of_the_evidence(lm, using, tiny, tiny_index, schema, 
         assert places == sorted(places), asked.stage
 
 
-def test_one_pass_free_text_sees_no_headers(lm, using, tiny, tiny_index, schema, table_fact):
+@pytest.mark.parametrize("prompts", ["paper", "default"])
+@pytest.mark.parametrize("name", ROWS)
+def test_every_call_but_the_selectors_and_one_pass_free_text_sees_the_headers(
+    name, prompts, lm, using, tiny, tiny_index, schema, table_fact
+):
+    """A value may stand twice in its table: without headers a prompt cannot say which cell is meant."""
     parts = Parts(lambda _: tiny_index, tiny, schema, profiles=Profiles(schema, tiny))
     with using(lm):
-        build(PRESETS["one-pass free-text"], parts)(fact=table_fact)
-    (asked,) = lm.asked
-    assert asked.field("row_header") is None
-    assert asked.field("column_header") is None
+        build(PRESETS[name].changed({"selector": True, "prompts": prompts}), parts)(fact=table_fact)
+    asked = [a for a in lm.asked if a.stage != "selector"]
+    assert asked
+    shown = {(a.field("row_header"), a.field("column_header")) for a in asked}
+    assert shown == {(None, None) if name == "one-pass free-text" else ("Debt | Long-term", "2024")}

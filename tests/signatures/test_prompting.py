@@ -42,12 +42,17 @@ def test_the_paper_set_shows_the_evidence_in_the_paper_s_order(schema):
         assert set(shown) - set(PAPER) == {"hypothesis", "candidates"}
 
 
-def test_one_pass_free_text_sees_no_headers(schema):
-    for make in (describe_signature, varied_signature, critique_signature, feedback_signature):
+def test_every_generator_sees_the_whole_evidence(schema):
+    makes = (describe_signature, varied_signature, critique_signature, feedback_signature)
+    for make in (*makes, generator_signature, decompose_signature, revise_signature):
         for name in ("paper", "default"):
-            shown = inputs(make(schema, name))
-            assert not {"row_header", "column_header"} & set(shown)
-            assert {"value", "datatype", "input_type", "source_context"} <= set(shown)
+            assert set(PAPER) <= set(inputs(make(schema, name)))
+
+
+def test_one_pass_free_text_alone_sees_no_headers(schema):
+    for name in ("paper", "default"):
+        shown = inputs(describe_signature(schema, name, headers=False))
+        assert set(shown) == set(PAPER) - {"row_header", "column_header"}
 
 
 def test_generators_see_no_candidates(schema):
