@@ -1,120 +1,253 @@
-"""What ``abduce ask`` does: one question through one program, shown as a page or as JSON."""
+"""Questions answered from a corpus: ``Asker("medical").ask("Which cells ...?", options=[...])``."""
 
 from __future__ import annotations
 
-import json
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
-
-from ..data.corpora import CORPORA, load_corpus
+from ..data.corpora import load_corpus
 from ..data.folder import DataFolder
-from ..data.questions import gold_key, option_problem
+from ..data.questions import gold_key, options_by_letter
 from ..lm.options import chosen_lm
-from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError
 from ..retrievers.registry import named
+from ..signatures.options import option_problem
 from ..signatures.types import Question
+from .answer import Answer, AskedQuery, Found, Judgement, Passage, Plan
 
-LETTERS = "ABCDEFGHIJ"
-SNIPPET = 220
-"""Characters of a passage that the page shows."""
+if TYPE_CHECKING:
+    from ..lm.models import Models
+    from ..programs.rag.presets import RAGParts, RAGSpec
+    from ..retrievers.corpus import Corpus
+    from .judging import Answering, Judge
+
+__all__ = ["Answer", "Asker"]
 
 
-def ask_question(
-    text: str,
-    *,
-    options: str | None = None,
-    each: Sequence[str] = (),
-    corpus: str = "medical",
-    program: str = "HCQR",
-    retriever: str = "bm25",
-    index: Path | None = None,
-    gold: str | None = None,
-    lm: Path | None = None,
-    url: str | None = None,
-    model: str | None = None,
-    no_answer: bool = False,
-    as_json: bool = False,
-    data: str | None = None,
-    console: Console | None = None,
-) -> dict[str, Any]:
-    """Answer a question and print the result; returns what ``--json`` prints.
+class Asker:
+    """Answers questions with one method over one corpus.
+
+    The corpus is read at once, indexes and models when the first question needs them. It is safe to ask from
+    several threads. As a context manager it closes connections and stops a model server that it started.
+
+    Args:
+        corpus: a name, file or folder (:func:`abduce.data.corpora.load_corpus`), or a ``Corpus``.
+        program: a row of :data:`abduce.programs.rag.presets.RAG_PRESETS`, or a program's bare name.
+        retriever: a kind, preset or index folder (:func:`abduce.retrievers.registry.named`), or settings;
+            BM25 where not given.
+        lm: an ``[lm]`` table, or a TOML file that holds one. Without it the file that ``$ABDUCE_LM`` names,
+            else the caller's DSPy model.
+        data: the data folder; without it ``$ABDUCE_DATA``, else the bundled data.
+        answer: False retrieves only. No model is called; HCQR's queries are then written by rules.
 
     Raises:
-        InputError: whatever is wrong with the options, the gold answer, the corpus, the program or the model.
+        InputError: no such corpus, program, retriever setting or model, or a program that needs a model and
+            there is none.
     """
-    question = Question(question_id="question", text=_not_empty(text), options=read_list(options, each))
-    gold_of = _gold(question, gold)
-    table = None if no_answer else chosen_lm(lm, url, model)
-    spec = _spec(program, question, no_answer)
-    if spec.needs_model and table is None:
+
+    def __init__(
+        self,
+        corpus: str | Path | Corpus = "medical",
+        program: str = "HCQR",
+        *,
+        retriever: str | Mapping[str, Any] | None = None,
+        lm: str | Path | Mapping[str, Any] | None = None,
+        data: str | Path | None = None,
+        answer: bool = True,
+    ) -> None:
+        self.program = program
+        self.answers = answer
+        self.spec = _spec(program, answer)
+        self._table = _table(lm) if answer else None
+        if self.spec.needs_model and self._table is None and not _caller_has_a_model():
+            raise InputError(
+                f"{program} calls a language model: give --lm FILE (or --url and --model), or --no-answer to "
+                "retrieve only (lm= and answer=False in Python)"
+            )
+        self.corpus = _corpus(corpus, data)
+        settings = {"kind": "bm25"} if retriever is None else retriever
+        self._settings = named(settings) if isinstance(settings, str) else dict(settings)
+        self._closing = ExitStack()
+        self._lock = threading.Lock()
+        self._models: Models | None = None
+        self._parts: RAGParts | None = None
+        self._programs: dict[bool, Any] = {}
+
+    def ask(
+        self,
+        question: str | Question,
+        options: Mapping[str, str] | Sequence[str] = (),
+        *,
+        gold: str | None = None,
+    ) -> Answer:
+        """Answer one question.
+
+        Args:
+            question: its text, or a whole question with its options.
+            options: two to ten texts, by key or in order (keys A, B, C ...). Without any HCQR proposes
+                candidate answers itself.
+            gold: key or text of the right option, where it is known: a judge then labels the context. Methods
+                never see it.
+
+        Raises:
+            InputError: see :func:`as_question`; ``gold`` is none of the options, or the method needs some.
+            dspy.LMError: the model could not be reached, or refused the request.
+        """
+        asked = as_question(question, options)
+        key = _gold(asked, gold)
+        models = self._served(judged=key is not None)
+        result = self._answering(asked, models, key is not None)(question=asked, gold=key or "")
+        return self._as_answer(asked, result, key)
+
+    def close(self) -> None:
+        """Close connections; stop a model server that was started for this asker."""
+        with self._lock:
+            self._closing.close()
+            self._models = None
+
+    def __enter__(self) -> Asker:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _served(self, judged: bool) -> Models | None:
+        """The models of the ``[lm]`` table, tried once before the first question."""
+        if self._table is None or not (self.spec.needs_model or judged):
+            return None
+        from ..lm import load
+        from ..lm.profiles import RAG_STAGES
+
+        with self._lock:
+            if self._models is None:
+                self._models = self._closing.enter_context(load(self._table))
+                stages = (*(RAG_STAGES if self.spec.needs_model else ()), *(("judge",) if judged else ()))
+                self._models.refuse_if_away(stages, self.program)
+            return self._models
+
+    def _answering(self, question: Question, models: Models | None, judged: bool) -> Answering:
+        from ..programs.rag.judge import ContextJudge
+        from .judging import Answering, Judge
+
+        context = models.context if models is not None else nullcontext
+        judges: list[Judge] = []
+        if judged and (models is not None or self.spec.needs_model):
+            lm = models.for_stage("judge") if models is not None else None
+            judges = [Judge("judge", ContextJudge(self.corpus, lm), context)]
+        return Answering(self._built(not question.options), context, 0, judges)
+
+    def _built(self, open_ended: bool) -> Any:
+        """The program, built once with and once without options."""
+        from ..data.rag_parts import make_rag_parts
+        from ..programs.rag.presets import build_rag
+
+        spec = self.spec
+        if open_ended:
+            if spec.program != "hcqr" or not self.answers:
+                raise InputError(
+                    "the question has no options; only HCQR with a model proposes them", field="options"
+                )
+            spec = spec.changed({"open_ended": True})
+        with self._lock:
+            if open_ended not in self._programs:
+                self._parts = self._parts or make_rag_parts(self.corpus, self._settings)
+                try:
+                    self._programs[open_ended] = build_rag(spec, self._parts)
+                except ValueError as e:
+                    raise e if isinstance(e, InputError) else InputError(str(e)) from e
+            return self._programs[open_ended]
+
+    def _as_answer(self, question: Question, result: Any, gold: str | None) -> Answer:
+        trace = result.trace
+        plan = trace.notes.get("plan")
+        return Answer(
+            question=question.text,
+            options=dict(result.options),
+            proposed="proposed_options" in trace.notes,
+            program=self.program,
+            answer=result.answer or None,
+            answer_text=result.answer_text or None,
+            gold=gold,
+            reasoning=result.reasoning or None,
+            plan=None if plan is None else Plan(**plan),
+            queries=[AskedQuery(name=q.form, text=q.text) for q in trace.queries],
+            evidence=[self._passage(item) for item in result.context],
+            left_out=trace.notes.get("left_out", []),
+            judge=next((Judgement(**judged) for judged in trace.notes.get("judges", [])), None),
+            counters={name: n for name, n in trace.counters.items() if n},
+        )
+
+    def _passage(self, item: Any) -> Passage:
+        passage = self.corpus[item.id]
+        source, url = (passage.metadata.get(name) for name in ("source", "url"))
+        return Passage(
+            id=item.id,
+            title=passage.title,
+            content=passage.content,
+            sources=[Found(query=name, rank=rank) for name, rank in item.sources],
+            source=None if source is None else str(source),
+            url=None if url is None else str(url),
+        )
+
+
+def _spec(program: str, answer: bool) -> RAGSpec:
+    from ..programs.rag.presets import rag_spec
+
+    try:
+        spec = rag_spec(program)
+        if not answer:
+            spec = spec.changed({"answer": False} | ({"planner": "rules"} if spec.program == "hcqr" else {}))
+    except ValueError as e:
+        raise InputError(str(e), field="program") from e
+    if not answer and spec.needs_model:
         raise InputError(
-            f"{program} calls a language model: give --lm FILE (or --url and --model), or --no-answer to "
-            "retrieve only"
+            f"{program} plans its retrieval with a model: leave --no-answer out", field="program"
         )
-    folder = DataFolder.find(data)
-    passages = load_corpus(corpus, folder)
-    of = f", from {folder}" if corpus in CORPORA else ""
-    Console(stderr=True).print(
-        f"Corpus: {passages.name}, {len(passages):,} passages{of}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
-    settings = named(retriever) | ({"index": str(index)} if index else {})
-    with ExitStack() as stack:
-        served = None
-        if table is not None:
-            from ..lm import load
-            from ..lm.profiles import RAG_STAGES
+    return spec
 
-            served = stack.enter_context(load(table))
-            stages = (*(RAG_STAGES if spec.needs_model else ()), *(("judge",) if gold_of else ()))
-            served.refuse_if_away(stages, program)
-        result = _run(question, gold_of, spec, passages, settings, served)
-    found = as_dict(question, result, passages, program, gold_of)
-    console = console or Console()
-    if as_json:
-        console.print(
-            json.dumps(found, ensure_ascii=False, indent=2), markup=False, highlight=False, soft_wrap=True
-        )
+
+def _table(lm: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return lm if isinstance(lm, Mapping) else chosen_lm(None if lm is None else Path(lm))
+
+
+def _caller_has_a_model() -> bool:
+    import dspy
+
+    return dspy.settings.lm is not None
+
+
+def _corpus(corpus: str | Path | Corpus, data: str | Path | None) -> Corpus:
+    if isinstance(corpus, str | Path):
+        return load_corpus(str(corpus), DataFolder.find(data))
+    return corpus
+
+
+def as_question(question: str | Question, options: Mapping[str, str] | Sequence[str] = ()) -> Question:
+    """A question from its text and options.
+
+    Raises:
+        InputError: it is empty, or has one option or more than ten, an empty one, or one twice.
+    """
+    if isinstance(question, Question):
+        if options:
+            raise InputError("a whole question brings its own options", field="options")
+        text, options = question.text, question.options
     else:
-        console.print(page(found))
-    return found
-
-
-def _not_empty(text: str) -> str:
+        text = question
     if not text.strip():
         raise InputError("the question is empty", field="question")
-    return text
-
-
-def read_list(options: str | None, each: Sequence[str] = ()) -> dict[str, str]:
-    """Options from one text (at ``|`` where it has one, else at commas) or one by one; keys A, B, C ...
-
-    Raises:
-        InputError: both ways at once, fewer than two, more than ten, an empty one, or two that are the same.
-    """
-    if options is not None and each:
-        raise InputError("give either --options or --option", field="options")
-    texts = list(each)
-    if options is not None:
-        texts = options.split("|" if "|" in options else ",")
-    if not texts:
-        return {}
-    if len(texts) > len(LETTERS):
-        raise InputError(f"has {len(texts)} options; two to ten are needed", field="options")
-    found = {letter: t.strip() for letter, t in zip(LETTERS, texts, strict=False)}
-    if problem := option_problem(found):
+    try:
+        keyed = options if isinstance(options, Mapping) else options_by_letter(options)
+    except ValueError as e:
+        raise InputError(str(e), field="options") from e
+    if keyed and (problem := option_problem(keyed)):
         raise InputError(problem, field="options")
-    return found
+    if isinstance(question, Question):
+        return question
+    return Question(question_id="question", text=text, options={k: t.strip() for k, t in keyed.items()})
 
 
 def _gold(question: Question, gold: str | None) -> str | None:
@@ -126,161 +259,3 @@ def _gold(question: Question, gold: str | None) -> str | None:
     if key is None:
         raise InputError(f"{gold!r} is none of the options {list(question.options.values())}", field="gold")
     return key
-
-
-def _spec(program: str, question: Question, no_answer: bool) -> Any:
-    from ..programs.rag.presets import rag_spec
-
-    try:
-        spec = rag_spec(program)
-        if not question.options:
-            if spec.program != "hcqr" or no_answer:
-                raise InputError(
-                    "the question has no options; only HCQR with a model proposes them", field="options"
-                )
-            spec = spec.changed({"open_ended": True})
-        if no_answer:
-            spec = spec.changed({"answer": False} | ({"planner": "rules"} if spec.program == "hcqr" else {}))
-            if spec.needs_model:
-                raise InputError(
-                    f"{program} plans its retrieval with a model: leave --no-answer out", field="program"
-                )
-        return spec
-    except ValueError as e:
-        raise e if isinstance(e, InputError) else InputError(str(e), field="program") from e
-
-
-def _run(
-    question: Question,
-    gold: str | None,
-    spec: Any,
-    passages: Corpus,
-    settings: Mapping[str, Any],
-    served: Any,
-) -> Any:
-    from ..data.rag_parts import make_rag_parts
-    from ..programs.rag.judge import ContextJudge
-    from ..programs.rag.presets import build_rag
-    from .judging import Answering, Judge
-
-    judges = []
-    if gold is not None and served is not None:
-        judges = [Judge("judge", ContextJudge(passages, served.for_stage("judge")), served.context)]
-    try:
-        program = build_rag(spec, make_rag_parts(passages, settings))
-    except ValueError as e:
-        raise e if isinstance(e, InputError) else InputError(str(e)) from e
-    context = served.context if served is not None else nullcontext
-    return Answering(program, context, 0, judges)(question=question, gold=gold or "")
-
-
-def as_dict(
-    question: Question, result: Any, passages: Corpus, program: str, gold: str | None
-) -> dict[str, Any]:
-    """Everything there is to say about one answered question, as plain values."""
-    trace = result.trace
-    evidence = []
-    for item in result.context:
-        passage = passages[item.id]
-        evidence.append(
-            {
-                "id": item.id,
-                "title": passage.title,
-                "content": passage.content,
-                "from": [{"query": name, "rank": rank} for name, rank in item.sources],
-                "source": passage.metadata.get("source"),
-                "url": passage.metadata.get("url"),
-            }
-        )
-    judged = [
-        {k: None if v is None else str(v) if k in ("label", "given") else v for k, v in entry.items()}
-        for entry in trace.notes.get("judges", [])
-    ]
-    return {
-        "question": question.text,
-        "options": dict(result.options),
-        "proposed": "proposed_options" in trace.notes,
-        "program": program,
-        "answer": result.answer or None,
-        "answer_text": result.answer_text or None,
-        "gold": gold,
-        "reasoning": result.reasoning or None,
-        "plan": trace.notes.get("plan"),
-        "queries": [{"name": q.form, "text": q.text} for q in trace.queries],
-        "evidence": evidence,
-        "left_out": trace.notes.get("left_out", []),
-        "judge": judged[0] if judged else None,
-        "counters": {k: v for k, v in trace.counters.items() if v},
-    }
-
-
-def page(found: Mapping[str, Any]) -> RenderableType:
-    """The readable form of :func:`as_dict`."""
-    parts: list[RenderableType] = [Panel(Text(found["question"]), title="Question", title_align="left")]
-    options = Table(show_header=False, box=None, padding=(0, 1))
-    for key, text in found["options"].items():
-        chosen, right = key == found["answer"], key == found["gold"]
-        mark = ("=> " if chosen else "   ") + key
-        style = "bold green" if chosen and right else "bold" if chosen else "green" if right else ""
-        options.add_row(Text(mark, style), Text(text + ("   (gold)" if right else ""), style))
-    if found["options"]:
-        parts.append(options)
-    if found["proposed"]:
-        parts.append(Text("The options were proposed by the model.", "italic"))
-    if found["answer"]:
-        parts.append(
-            Panel(Text(found["reasoning"] or ""), title=f"Answer: {found['answer']}", title_align="left")
-        )
-    else:
-        parts.append(Text("No answer: none was asked for, or no valid one came.", "italic"))
-    if plan := found["plan"]:
-        parts.append(_plan(plan))
-    if found["queries"]:
-        queries = Table(title="Queries", title_justify="left")
-        queries.add_column("name")
-        queries.add_column("text", overflow="fold")
-        for q in found["queries"]:
-            queries.add_row(q["name"], Text(q["text"]))
-        parts.append(queries)
-    if found["evidence"]:
-        parts.append(_evidence(found))
-    if judge := found["judge"]:
-        if judge.get("error"):
-            parts.append(Text(f"Judge: could not be asked ({judge['error']})."))
-        else:
-            label, supports = judge["label"] or "no valid label", judge["selected"] or "no option"
-            parts.append(Text(f"Judge: {label}; the context supports {supports}."))
-    if found["counters"]:
-        counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in sorted(found["counters"].items()))
-        parts.append(Text(f"Counted: {counted}", "dim"))
-    return Group(*parts)
-
-
-def _plan(plan: Mapping[str, Any]) -> RenderableType:
-    table = Table(
-        title="Working hypothesis (steers retrieval, not shown to the generator)", title_justify="left"
-    )
-    table.add_column("part")
-    table.add_column("text", overflow="fold")
-    table.add_row("hypothesis", Text(plan["working_hypothesis"]))
-    for key in ("discriminating_features", "confirming_evidence"):
-        if plan[key]:
-            table.add_row(key.replace("_", " "), Text("\n".join(plan[key])))
-    if plan["brief_reasoning"]:
-        table.add_row("reasoning", Text(plan["brief_reasoning"]))
-    return table
-
-
-def _evidence(found: Mapping[str, Any]) -> RenderableType:
-    table = Table(title=f"Evidence ({len(found['evidence'])} passages)", title_justify="left")
-    for name in ("#", "passage", "from", "text"):
-        table.add_column(name, overflow="fold")
-    for number, item in enumerate(found["evidence"], 1):
-        text = item["content"]
-        shown = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " ..."
-        came = "\n".join(f"{s['query']} #{s['rank']}" for s in item["from"])
-        where = "\n".join(p for p in (item["title"], item["id"], item["url"] or item["source"] or "") if p)
-        table.add_row(str(number), Text(where), came, Text(shown))
-    if found["left_out"]:
-        table.caption = f"{len(found['left_out'])} more did not fit into the model's window"
-    return table

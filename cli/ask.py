@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from ..retrievers.errors import InputError
+from .notes import print_note
+
+_COMMA = re.compile(r",(?!(?<=\d,)\d)")
+"""A comma that does not stand between two digits."""
 
 
 def ask(
@@ -60,21 +68,43 @@ def ask(
 
         abduce ask "Which cells make insulin?" --options "alpha cells,beta cells" --no-answer
     """
-    from ..asking.asker import ask_question
+    from ..asking.asker import Asker, as_question
+    from ..data.corpora import CORPORA
+    from ..data.folder import DataFolder
+    from ..lm.options import chosen_lm
+    from ..retrievers.registry import named
 
-    ask_question(
-        question,
-        options=options,
-        each=option or [],
-        corpus=corpus,
-        program=program,
-        retriever=retriever,
-        index=index,
-        gold=gold,
-        lm=lm,
-        url=url,
-        model=model,
-        no_answer=no_answer,
-        as_json=as_json,
-        data=data,
-    )
+    asked = as_question(question, read_options(options, option or []))
+    settings = named(retriever) | ({"index": str(index)} if index else {})
+    table = None if no_answer else chosen_lm(lm, url, model)
+    with Asker(corpus, program, retriever=settings, lm=table, data=data, answer=not no_answer) as asker:
+        of = f", from {DataFolder.find(data)}" if corpus in CORPORA else ""
+        print_note(f"corpus {asker.corpus.name}, {len(asker.corpus):,} passages{of}")
+        answer = asker.ask(asked, gold=gold)
+    if as_json:
+        typer.echo(answer.model_dump_json(indent=2))
+        return
+    from rich.console import Console
+
+    from .pages.question import question_page
+
+    Console().print(question_page(answer))
+
+
+def read_options(options: str | None, each: Sequence[str] = ()) -> list[str]:
+    """Options from one text, or one by one.
+
+    The text is separated at ``|`` where it has one, else at commas. A comma between two digits belongs to a
+    number (``1,000 mg, 500 mg``), unless no other comma separates.
+
+    Raises:
+        InputError: both ways at once.
+    """
+    if options is None:
+        return list(each)
+    if each:
+        raise InputError("give either --options or --option", field="options")
+    if "|" in options:
+        return options.split("|")
+    texts = _COMMA.split(options)
+    return texts if len(texts) > 1 else options.split(",")

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_rows, require
+from ..signatures.options import LETTERS, option_named, option_problem
 from ..signatures.types import Question
 from .example import Example
 
@@ -27,8 +28,7 @@ DATASETS: Mapping[str, str] = {
 BUNDLED = ("mmlu-med-dev",)
 """Those that come with abduce (a part of each)."""
 
-_LETTERS = "ABCDEFGHIJ"
-_OPTION_COLUMNS = tuple(f"option_{letter.lower()}" for letter in _LETTERS)
+_OPTION_COLUMNS = tuple(f"option_{letter.lower()}" for letter in LETTERS)
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,7 @@ def read_options(row: Mapping[str, Any]) -> dict[str, str]:
     if isinstance(options, Mapping):
         pairs = [(str(k), v) for k, v in options.items() if v is not None]
     elif isinstance(options, Sequence) and not isinstance(options, str):
-        if len(options) > len(_LETTERS):
-            raise ValueError(f"has {len(options)} options; two to ten are needed")
-        pairs = list(zip(_LETTERS, options, strict=False))
+        pairs = list(options_by_letter(options).items())
     else:
         raise ValueError("must be an object or a list of texts")
     if not all(isinstance(v, str | int | float) and not isinstance(v, bool) for _, v in pairs):
@@ -180,16 +178,15 @@ def read_options(row: Mapping[str, Any]) -> dict[str, str]:
     return {k: str(v) for k, v in pairs}
 
 
-def option_problem(options: Mapping[str, str]) -> str:
-    """What is wrong with options, or "" where nothing is."""
-    texts = [" ".join(t.casefold().split()) for t in options.values()]
-    if not 2 <= len(texts) <= 10:
-        return f"has {len(texts)} options; two to ten are needed"
-    if not all(texts):
-        return f"the option {next(k for k, t in options.items() if not t.strip())!r} is empty"
-    if len(set(texts)) < len(texts):
-        return f"has the option {next(t for t in texts if texts.count(t) > 1)!r} twice"
-    return ""
+def options_by_letter(texts: Sequence[str]) -> dict[str, str]:
+    """Options in order, under the keys A, B, C ...
+
+    Raises:
+        ValueError: more than ten.
+    """
+    if len(texts) > len(LETTERS):
+        raise ValueError(f"has {len(texts)} options; two to ten are needed")
+    return dict(zip(LETTERS, texts, strict=False))
 
 
 def gold_key(answer: Any, options: Mapping[str, str], by_place: bool = False) -> str | None:
@@ -203,10 +200,7 @@ def gold_key(answer: Any, options: Mapping[str, str], by_place: bool = False) ->
     wanted = str(answer).strip()
     if wanted in options:
         return wanted
-    same = [k for k in options if k.casefold() == wanted.casefold()]
-    plain = " ".join(wanted.casefold().split())
-    same = same or [k for k, t in options.items() if " ".join(t.casefold().split()) == plain]
-    return same[0] if len(same) == 1 else None
+    return option_named(wanted, options) or option_named(wanted, {key: key for key in options})
 
 
 def named_questions(

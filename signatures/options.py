@@ -34,15 +34,43 @@ and :meth:`Choices.key` reads it."""
 
 _LEADING = re.compile(
     r"^\W*(?:the\s+)?(?:(?:correct|final|best)\s+)?(?:(?:answer|option|choice)\W*(?:is\W*)?)?"
-    r"([A-Za-z])(?=$|\s*[.:)\]\-,]|\W*$)",
+    r"([A-Za-z])(?=$|\s*[.:)\],]|\s+-|\W*$)",
     re.IGNORECASE,
 )
+"""A letter at the start of a reply; the letter of ``B-cell`` belongs to a word."""
 _SPECIES = re.compile(r"\.\s+[a-z]")
 """What follows the letter in ``C. difficile``: an abbreviated genus, not an option's letter."""
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(" .\"'")
+    return _spaced(text).casefold().strip(" .\"'")
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def option_problem(options: Mapping[str, str]) -> str:
+    """What is wrong with the options of a question, or "" where nothing is. Options that differ by case
+    (``AA``, ``Aa``, ``aa``) are different options."""
+    texts = [_spaced(text) for text in options.values()]
+    if not 2 <= len(texts) <= len(LETTERS):
+        return f"has {len(texts)} options; two to ten are needed"
+    if not all(texts):
+        return f"the option {next(k for k, t in options.items() if not t.strip())!r} is empty"
+    if len(set(texts)) < len(texts):
+        return f"has the option {next(t for t in texts if texts.count(t) > 1)!r} twice"
+    return ""
+
+
+def option_named(text: str, options: Mapping[str, str]) -> str | None:
+    """The key of the option whose whole text this is: written exactly so, else the only one that differs by
+    no more than case, spacing and closing punctuation."""
+    for same in (_spaced, _plain):
+        found = [key for key, own in options.items() if same(own) == same(text)]
+        if len(found) == 1:
+            return found[0]
+    return None
 
 
 class Reply(BaseModel):
@@ -86,27 +114,30 @@ class Choices:
         """One option a line, ``A. text``."""
         return "\n".join(f"{letter}. {' '.join(text.split())}" for letter, text in self.texts.items())
 
-    def letter(self, reply: str) -> str | None:
-        """The letter that a reply names: the letter itself, the option's whole text, or its own key."""
+    def letter(self, reply: str, *, alone: bool = False) -> str | None:
+        """The letter that a reply names: the letter itself, the option's whole text, or its own key.
+
+        Args:
+            alone: the reply may hold nothing but the option: what follows a letter must be that option's
+                text.
+        """
         if reply.strip() in self.texts:
             return reply.strip()
-        wanted = _plain(reply)
-        for named in (self.texts, self.keys):
-            same = [letter for letter, text in named.items() if _plain(text) == wanted]
-            if len(same) == 1:
-                return same[0]
+        named = option_named(reply, self.texts) or option_named(reply, self.keys)
+        if named is not None:
+            return named
         found = _LEADING.match(reply)
         if found is None or (letter := found[1].upper()) not in self.texts:
             return None
-        rest = reply[found.end() :]
-        if _SPECIES.match(rest) and not _plain(self.texts[letter]).startswith(_plain(rest.lstrip(".)"))):
-            return None
-        return letter
+        rest, own = reply[found.end() :], _plain(self.texts[letter])
+        said = _plain(rest.lstrip(" .:)],-"))
+        if said.startswith(own):
+            return letter
+        return None if _SPECIES.match(rest) or (alone and said) else letter
 
     def named(self, text: str) -> str | None:
         """The letter of the option whose whole text this is; None where there is none."""
-        wanted = _plain(text)
-        return next((letter for letter, own in self.texts.items() if _plain(own) == wanted), None)
+        return option_named(text, self.texts)
 
     def key(self, reply: str) -> str | None:
         """The question's own key of the option that a reply names; None where it names none."""

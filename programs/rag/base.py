@@ -12,7 +12,7 @@ from dspy.utils.exceptions import ContextWindowExceededError
 from ...retrievers.base import Ranking, Retriever
 from ...retrievers.errors import InputError
 from ...signatures.answer import AnswerQuestion, AnswerWithDocuments, AnswerWithHypothesis
-from ...signatures.options import Choices, restricted
+from ...signatures.options import Choices, option_problem, restricted
 from ...signatures.types import Question
 from ..calls import ask
 from ..trace import Query, Trace
@@ -226,16 +226,8 @@ def checked_choices(question: Question) -> Choices:
     Raises:
         InputError: fewer than two or more than ten options, an empty one, or two with the same text.
     """
-    texts = [" ".join(t.casefold().split()) for t in question.options.values()]
-    problem = ""
-    if not 2 <= len(texts) <= 10:
-        problem = f"has {len(texts)} options; two to ten are needed"
-    elif not all(texts):
-        problem = "has an empty option"
-    elif len(set(texts)) < len(texts):
-        problem = f"has the option {next(t for t in texts if texts.count(t) > 1)!r} twice"
-    if problem:
-        raise InputError(f"the question {question.question_id!r} {problem}", field="options")
+    if problem := option_problem(question.options):
+        raise InputError(f"the question {question.question_id!r}: {problem}", field="options")
     return Choices.of(question.options)
 
 

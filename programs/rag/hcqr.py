@@ -14,7 +14,7 @@ from ...signatures.options import LETTERS, Choices
 from ...signatures.types import Question
 from ..calls import ask
 from ..trace import Trace
-from .base import RAG, AnswerGenerator
+from .base import RAG, AnswerGenerator, narrowed
 from .config import HCQRConfig
 from .context import CountTokens, Fused, Passages, estimate_tokens, fuse
 
@@ -59,14 +59,17 @@ class LMPlanner(dspy.Module):
         shown: dict[str, Any] = {"question": question.text, "options": str(choices)}
         with trace.timed("formulate"):
             inputs = shown if self.options else {k: v for k, v in shown.items() if k != "options"}
-            state = ask(self.formulate, trace, "formulate", **inputs)
+            signature = self.formulate.signature
+            if self.options:
+                signature = narrowed(signature, "working_hypothesis", choices.letters)
+            state = ask(self.formulate, trace, "formulate", signature=signature, **inputs)
         if state is None:
             return None
-        find = choices.letter if self.options else choices.named
-        letter = find(state.working_hypothesis)
+        said = state.working_hypothesis
+        letter = choices.letter(said, alone=True) if self.options else choices.named(said)
         if letter is None and self.options:
             trace.count("hypothesis_off_options")
-        hypothesis = choices.texts[letter] if letter else state.working_hypothesis
+        hypothesis = choices.texts[letter] if letter else said
         with trace.timed("rewrite"):
             queries = ask(
                 self.rewrite,

@@ -6,7 +6,8 @@ import gzip
 import json
 
 import pytest
-from abduce.asking.asker import read_list
+from abduce.asking.asker import Answer, Asker
+from abduce.cli.ask import read_options
 from abduce.cli.main import app
 from abduce.retrievers.errors import InputError
 from openai_stub import Status
@@ -93,7 +94,7 @@ def test_retrieval_only_needs_no_model(folder, monkeypatch):
     found = ask(folder, "--options", "insulin,glucagon", "--no-answer", "--json")
     assert found.exit_code == 0, found.output
     data = json.loads(found.stdout)
-    assert "Corpus: medical, 4 passages" in found.stderr
+    assert "corpus medical, 4 passages" in found.stderr
     assert data["answer"] is None
     assert data["evidence"][0]["id"] == "p1"
     assert len(data["queries"]) == 3
@@ -111,15 +112,15 @@ def test_a_file_names_the_model(folder, model, tmp_path, monkeypatch):
     ("more", "message"),
     [
         (["--options", "a"], "has 1 options"),
-        (["--options", "a,A"], "'a' twice"),
+        (["--options", "a,b,a"], "'a' twice"),
         (["--options", "a,,b"], "empty"),
         (["--options", ",".join("abcdefghijk")], "has 11 options"),
         (["--options", "a,b", "--option", "c"], "either --options or --option"),
-        (["--options", "a,b", "--gold", "z"], "'z' is none of the options"),
-        (["--gold", "a"], "needs options"),
+        (["--options", "a,b", "--gold", "z", "--no-answer"], "'z' is none of the options"),
+        (["--gold", "a", "--no-answer"], "needs options"),
         (["--options", "a,b"], "calls a language model"),
         (["--options", "a,b", "--program", "nope"], "no program 'nope'"),
-        (["--program", "Simple RAG"], "has no options"),
+        (["--program", "Simple RAG", "--no-answer"], "has no options"),
         (["--options", "a,b", "--program", "HyDE", "--no-answer"], "plans its retrieval with a model"),
         (["--options", "a,b", "--no-answer", "--corpus", "nope"], "no corpus 'nope'"),
         (["--options", "a,b", "--no-answer", "--retriever", "nope"], "nope"),
@@ -138,8 +139,49 @@ def test_an_empty_question(folder):
     assert isinstance(found.exception, InputError)
 
 
-def test_options_with_commas_are_split_at_bars():
-    assert read_list("a, b|c") == {"A": "a, b", "B": "c"}
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("a, b|c", ["a, b", "c"]),
+        ("1,000 mg, 500 mg", ["1,000 mg", "500 mg"]),
+        ("1,5 mg,2,5 mg", ["1,5 mg", "2,5 mg"]),
+        ("10,20,30", ["10", "20", "30"]),
+        ("vitamin B1,2 mg", ["vitamin B1", "2 mg"]),
+    ],
+)
+def test_how_options_are_separated(text, options):
+    assert [t.strip() for t in read_options(text)] == options
+
+
+def test_options_that_differ_by_case_are_three(folder):
+    """Genotypes; a text names the option that is written exactly so."""
+    asker = Asker(data=folder, answer=False)
+    found = asker.ask("Genotype of a carrier?", ["AA", "Aa", "aa"])
+    assert found.options == {"A": "AA", "B": "Aa", "C": "aa"}
+
+
+def test_from_python_as_from_the_command_line(folder, model):
+    options = ("--options", "insulin,glucagon,cortisol", "--gold", "insulin")
+    table = {"kind": "openai", "model": "stub-model", "base_url": model.url}
+    with Asker("medical", lm=table, data=folder) as asker:
+        found = asker.ask(QUESTION, ["insulin", "glucagon", "cortisol"], gold="insulin")
+        again = asker.ask(QUESTION, {"x": "insulin", "y": "glucagon"})
+    assert found.model_dump() == asked(folder, model, *options)
+    assert Answer.model_validate(found.model_dump()) == found
+    assert (again.answer, again.answer_text, again.judge) == ("x", "insulin", None)
+
+
+def test_the_callers_own_model_is_asked(folder, model):
+    import dspy
+
+    lm = dspy.LM("openai/stub-model", api_base=model.url, api_key="none", cache=False)
+    asker = Asker(data=folder, program="Simple RAG", answer=False)
+    assert asker.ask(QUESTION, ["insulin", "glucagon"]).answer is None
+    with pytest.raises(InputError, match="calls a language model"):
+        Asker(data=folder)
+    with dspy.context(lm=lm):
+        found = Asker(data=folder).ask(QUESTION, ["insulin", "glucagon"], gold="A")
+    assert (found.answer, found.judge.label) == ("A", "Entailed")
 
 
 def build(*arguments):

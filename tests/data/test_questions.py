@@ -50,7 +50,7 @@ def test_formats(change, gold, keys, tmp_path):
         ({"options": {"A": "one"}}, "field 'options': has 1 options"),
         ({"options": {str(i): f"t{i}" for i in range(11)}}, "field 'options': has 11 options"),
         ({"options": [f"t{i}" for i in range(12)]}, "field 'options': has 12 options"),
-        ({"options": {"A": "same", "B": " SAME"}}, "field 'options': has the option 'same' twice"),
+        ({"options": {"A": "same", "B": " same"}}, "field 'options': has the option 'same' twice"),
         ({"options": {"A": "one", "B": ""}}, "field 'options': the option 'B' is empty"),
         ({"options": "one, two"}, "field 'options': must be an object or a list"),
         ({"options": ["one", ["two"]]}, "field 'options': must be texts"),
@@ -110,7 +110,15 @@ def test_repeated_questions_share_a_cluster():
 
 
 def test_an_ambiguous_text_is_no_gold():
-    assert gold_key("x", {"a": "X", "b": "x "}) is None
+    assert gold_key("x y", {"a": "X y", "b": "X Y "}) is None
+
+
+def test_options_may_differ_by_case_alone(tmp_path):
+    """Genotypes: a text names the option that is written exactly so."""
+    row = {"id": "0", "question": "Genotype of a carrier?", "options": ["AA", "Aa", "aa"], "answer": "Aa"}
+    [found] = read_questions(write(tmp_path, row))
+    assert (dict(found.question.options), found.gold) == ({"A": "AA", "B": "Aa", "C": "aa"}, "B")
+    assert gold_key("aa ", found.question.options) == "C"
 
 
 def test_real_data(qa_data):

@@ -103,3 +103,37 @@ def test_every_text_of_a_reply_is_bounded():
         schema = model.model_json_schema()
         assert unbounded(schema, schema) == [], model.__name__
     assert list(ContextUtility.model_fields) == ["selected_answer", "label"]
+
+
+LYMPHOMA = Choices.of({"A": "D-dimer", "B": "CT of the chest", "C": "ct of the chest", "D": "Biopsy"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("B-cell lymphoma", None),
+        ("D-dimer", "A"),
+        ("D-dimer test", None),
+        ("CT of the chest", "B"),
+        ("ct of the chest", "C"),
+        ("CT OF THE CHEST", None),
+        ("D - Biopsy", "D"),
+    ],
+)
+def test_a_word_that_begins_with_a_letter_is_not_that_option(reply, letter):
+    assert LYMPHOMA.letter(reply) == LYMPHOMA.letter(reply, alone=True) == letter
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter", "alone"),
+    [
+        ("D.", "D", "D"),
+        ("D. Biopsy of the node", "D", "D"),
+        ("D, since imaging is normal", "D", None),
+        ("A, D", "A", None),
+        ("D. CT of the chest", "D", None),
+    ],
+)
+def test_a_reply_that_must_be_one_option(reply, letter, alone):
+    assert LYMPHOMA.letter(reply) == letter
+    assert LYMPHOMA.letter(reply, alone=True) == alone

@@ -1,0 +1,95 @@
+"""What an :class:`~abduce.asking.asker.Asker` returns: the answer, its evidence, and how it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
+
+
+class AskedQuery(_Part):
+    """One query as it went to the retriever, under the name by which passages refer to it."""
+
+    name: str
+    text: str
+
+
+class Found(_Part):
+    """A query that returned a passage, and at which rank (from 1)."""
+
+    query: str
+    rank: int
+
+
+class Passage(_Part):
+    """One passage of the context. In JSON ``sources`` is called ``from``."""
+
+    id: str
+    title: str
+    content: str
+    sources: Sequence[Found] = Field(
+        serialization_alias="from", validation_alias=AliasChoices("sources", "from")
+    )
+    source: str | None = None
+    url: str | None = None
+
+
+class Plan(_Part):
+    """The formulator's state and the queries made from it (HCQR paper: Section 3.3, 3.4)."""
+
+    working_hypothesis: str
+    hypothesis_key: str | None
+    discriminating_features: Sequence[str]
+    confirming_evidence: Sequence[str]
+    brief_reasoning: str
+    queries: Mapping[str, str]
+
+
+class Judgement(_Part):
+    """What a judge said of the context. ``error`` says why it could not be asked."""
+
+    name: str
+    label: str | None
+    given: str | None
+    selected: str | None
+    consistent: bool
+    error: str | None = None
+
+
+class Answer(_Part):
+    """One answered question.
+
+    Attributes:
+        question: its text.
+        options: key to text; those that the model proposed where ``proposed``.
+        program: the method.
+        answer: key of the chosen option; None where none was asked for, or no valid one came.
+        answer_text: the text of that option.
+        gold: key of the right option, where the caller knows it.
+        reasoning: the model's, before its choice.
+        plan: HCQR's, else None.
+        queries: in order.
+        evidence: the passages of the context, in the order in which the model read them.
+        left_out: ids of passages that the model's window had no room for.
+        judge: of the context, where a gold answer was given and the method retrieves.
+        counters: what happened on the way, by name, where it is not 0.
+    """
+
+    question: str
+    options: Mapping[str, str]
+    proposed: bool
+    program: str
+    answer: str | None
+    answer_text: str | None
+    gold: str | None
+    reasoning: str | None
+    plan: Plan | None
+    queries: Sequence[AskedQuery]
+    evidence: Sequence[Passage]
+    left_out: Sequence[str]
+    judge: Judgement | None
+    counters: Mapping[str, int]

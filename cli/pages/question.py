@@ -1,0 +1,93 @@
+"""An answered question, as ``abduce ask`` shows it."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from ...asking.answer import Answer, Judgement, Plan
+
+SNIPPET = 220
+"""Characters of a passage that the page shows."""
+
+
+def question_page(answer: Answer) -> RenderableType:
+    """The question, its options with the chosen one marked, the queries, the evidence, the judgement."""
+    parts: list[RenderableType] = [Panel(Text(answer.question), title="Question", title_align="left")]
+    if answer.options:
+        parts.append(_options(answer))
+    if answer.proposed:
+        parts.append(Text("The options were proposed by the model.", "italic"))
+    if answer.answer:
+        parts.append(
+            Panel(Text(answer.reasoning or ""), title=f"Answer: {answer.answer}", title_align="left")
+        )
+    else:
+        parts.append(Text("No answer: none was asked for, or no valid one came.", "italic"))
+    if answer.plan:
+        parts.append(_plan(answer.plan))
+    if answer.queries:
+        queries = Table(title="Queries", title_justify="left")
+        queries.add_column("name")
+        queries.add_column("text", overflow="fold")
+        for q in answer.queries:
+            queries.add_row(q.name, Text(q.text))
+        parts.append(queries)
+    if answer.evidence:
+        parts.append(_evidence(answer))
+    if answer.judge:
+        parts.append(_judge(answer.judge))
+    if answer.counters:
+        counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in sorted(answer.counters.items()))
+        parts.append(Text(f"Counted: {counted}", "dim"))
+    return Group(*parts)
+
+
+def _options(answer: Answer) -> RenderableType:
+    table = Table(show_header=False, box=None, padding=(0, 1))
+    for key, text in answer.options.items():
+        chosen, right = key == answer.answer, key == answer.gold
+        mark = ("=> " if chosen else "   ") + key
+        style = "bold green" if chosen and right else "bold" if chosen else "green" if right else ""
+        table.add_row(Text(mark, style), Text(text + ("   (gold)" if right else ""), style))
+    return table
+
+
+def _judge(judge: Judgement) -> RenderableType:
+    if judge.error:
+        return Text(f"Judge: could not be asked ({judge.error}).")
+    label, supports = judge.label or "no valid label", judge.selected or "no option"
+    return Text(f"Judge: {label}; the context supports {supports}.")
+
+
+def _plan(plan: Plan) -> RenderableType:
+    table = Table(
+        title="Working hypothesis (steers retrieval, not shown to the generator)", title_justify="left"
+    )
+    table.add_column("part")
+    table.add_column("text", overflow="fold")
+    table.add_row("hypothesis", Text(plan.working_hypothesis))
+    if plan.discriminating_features:
+        table.add_row("discriminating features", Text("\n".join(plan.discriminating_features)))
+    if plan.confirming_evidence:
+        table.add_row("confirming evidence", Text("\n".join(plan.confirming_evidence)))
+    if plan.brief_reasoning:
+        table.add_row("reasoning", Text(plan.brief_reasoning))
+    return table
+
+
+def _evidence(answer: Answer) -> RenderableType:
+    table = Table(title=f"Evidence ({len(answer.evidence)} passages)", title_justify="left")
+    for name in ("#", "passage", "from", "text"):
+        table.add_column(name, overflow="fold")
+    for number, item in enumerate(answer.evidence, 1):
+        text = item.content
+        shown = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " ..."
+        came = "\n".join(f"{s.query} #{s.rank}" for s in item.sources)
+        where = "\n".join(p for p in (item.title, item.id, item.url or item.source or "") if p)
+        table.add_row(str(number), Text(where), came, Text(shown))
+    if answer.left_out:
+        table.caption = f"{len(answer.left_out)} more did not fit into the model's window"
+    return table
