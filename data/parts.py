@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..programs.presets import Parts
+from ..programs.methods import Parts
 from ..programs.profiles import Profiles
 from ..retrievers.built import Retrievers
+from ..retrievers.precedents.index import Precedents
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
-from ..tagging.precedents import PrecedentSource
 from .domains import Domain
 
 
@@ -19,7 +19,7 @@ def make_parts(
     domain: Domain,
     retriever: Mapping[str, Any],
     schema: DimensionSchema | None = None,
-    precedents: PrecedentSource | None = None,
+    precedents: Callable[[], Precedents] | None = None,
 ) -> Parts:
     """What the rows of one experiment share."""
     schema = schema or load_schema(domain.schema)

@@ -16,7 +16,8 @@ from ..data.domains import Domain
 from ..data.example import Example
 from ..data.folder import DataFolder, domain_named
 from ..data.parts import make_parts
-from ..programs.presets import build, spec_named
+from ..programs.methods import build
+from ..programs.presets import scopes, spec_named
 from ..retrievers.atomic import write_text
 from ..retrievers.errors import InputError
 from ..tagging.calibration import (
@@ -88,7 +89,7 @@ def calibrate(
             taxonomy=taxonomy.name,
             fingerprint=taxonomy.content_hash,
             setup=RETRIEVER,
-            precedents=precedents_print(precedents) if spec.uses_precedents else "",
+            precedents=precedents_print(precedents) if scopes(spec) else "",
             split=f"{domain} {split}",
             wanted=tuple(line.wanted for line in lines),
             thresholds=tuple(line.threshold for line in lines),

@@ -78,3 +78,24 @@ class RefineConfig(SearchConfig):
 
     rounds: int = Field(default=4, ge=1)
     shown: int = Field(default=10, ge=1)
+
+
+class PrecedentsConfig(SearchConfig):
+    """Settings of the vote of already-tagged facts.
+
+    Args:
+        scope: ``others``: never a precedent of the fact's company; ``own``: its earlier filings too. A
+            precedent of the fact's own filing or source context never votes.
+        fill: complete the ranking to K with the locus query's concepts.
+        locus: what the locus query adds: its reciprocal rank of a concept times this, at least 0, on top
+            of the concept's share of the votes. It orders concepts that few or no precedents have.
+        period: factor, above 0 and at most 1, of a concept whose own period type (instant, duration) is not
+            the one that a cell's column header names: "Year ended" over a concept of a day. 1: no matter.
+        shown: how many of the nearest precedents are kept in the trace (``notes["precedents"]``).
+    """
+
+    scope: Literal["others", "own"] = "others"
+    fill: bool = True
+    locus: float = Field(default=0.0, ge=0.0)
+    period: float = Field(default=1.0, gt=0.0, le=1.0)
+    shown: int = 3

@@ -12,7 +12,7 @@ from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.fhs import Variation
 from .base import Program
-from .config import FHSConfig, FHSSeqConfig, RefineConfig, SampleConfig, SearchConfig
+from .config import FHSConfig, SearchConfig
 from .decomposed import Decomposed
 from .direct import Direct
 from .fhs import FHS
@@ -21,7 +21,8 @@ from .generate import Generator, LMGenerator, PhraseGenerator, RuleGenerator
 from .locus import Locus
 from .oracle import EachAlone, OracleBest, VerifierPicks
 from .parallel import Parallel
-from .precedents import Demonstrations, PrecedentsConfig, PrecedentVote
+from .precedents import Demonstrations, PrecedentVote
+from .presets import spec_named
 from .probe import Probe
 from .profiles import Profiles
 from .refine import Refine
@@ -60,16 +61,13 @@ Build = Callable[[type[Any], Spec, Parts, SearchConfig], Program]
 
 @dataclass(frozen=True)
 class Method:
-    """A method that specs can name: its class, its config class, how it is put together, and whether it
-    calls no model whatever the spec says."""
+    """A method that specs can name: its class and how it is put together."""
 
     cls: type[Program]
-    config: type[SearchConfig]
     build: Build
-    model_free: bool = False
 
 
-def _plain(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+def _ranking_alone(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
     program: Program = cls(
         parts.retriever(spec.retriever),
         parts.serializer_for(spec.serializer),
@@ -136,8 +134,6 @@ def verifier_for(spec: Spec, parts: Parts, profiles: Profiles) -> Verifier:
 
 def _fhs(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
     assert isinstance(config, FHSConfig)
-    from .presets import spec_named
-
     profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
     companions = {name: build(spec_named(name), parts) for name in config.companions}
     program: Program = cls(
@@ -203,18 +199,18 @@ def _replay(spec: Spec, parts: Parts) -> Program:
 
 
 PROGRAMS: dict[str, Method] = {
-    "direct": Method(Direct, SearchConfig, _plain, model_free=True),
-    "locus": Method(Locus, SearchConfig, _plain, model_free=True),
-    "precedents": Method(PrecedentVote, PrecedentsConfig, _precedents, model_free=True),
-    "probe": Method(Probe, SearchConfig, _plain, model_free=True),
-    "parallel": Method(Parallel, SampleConfig, _grounded),
-    "decomposed": Method(Decomposed, SearchConfig, _grounded),
-    "refine": Method(Refine, RefineConfig, _grounded),
-    "fhs": Method(FHS, FHSConfig, _fhs),
-    "fhs-seq": Method(FHSSeq, FHSSeqConfig, _fhs),
-    "each-alone": Method(EachAlone, FHSConfig, _fhs),
-    "verifier-picks": Method(VerifierPicks, FHSConfig, _fhs),
-    "oracle": Method(OracleBest, FHSConfig, _fhs),
+    "direct": Method(Direct, _ranking_alone),
+    "locus": Method(Locus, _ranking_alone),
+    "precedents": Method(PrecedentVote, _precedents),
+    "probe": Method(Probe, _ranking_alone),
+    "parallel": Method(Parallel, _grounded),
+    "decomposed": Method(Decomposed, _grounded),
+    "refine": Method(Refine, _grounded),
+    "fhs": Method(FHS, _fhs),
+    "fhs-seq": Method(FHSSeq, _fhs),
+    "each-alone": Method(EachAlone, _fhs),
+    "verifier-picks": Method(VerifierPicks, _fhs),
+    "oracle": Method(OracleBest, _fhs),
 }
 
 

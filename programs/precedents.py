@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import dspy
 import numpy as np
-from pydantic import Field
 
 from ..retrievers.base import Ranking, Retriever
 from ..retrievers.precedents.index import Neighbour, Precedents
@@ -15,30 +14,9 @@ from ..retrievers.precedents.loci import period_of
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .base import Program
-from .config import SearchConfig
+from .config import PrecedentsConfig
 from .serialize import Serializer
 from .trace import Query
-
-
-class PrecedentsConfig(SearchConfig):
-    """Settings of the vote.
-
-    Args:
-        scope: ``others``: never a precedent of the fact's company; ``own``: its earlier filings too. A
-            precedent of the fact's own filing or source context never votes.
-        fill: complete the ranking to K with the locus query's concepts.
-        locus: what the locus query adds: its reciprocal rank of a concept times this, at least 0, on top
-            of the concept's share of the votes. It orders concepts that few or no precedents have.
-        period: factor, above 0 and at most 1, of a concept whose own period type (instant, duration) is not
-            the one that a cell's column header names: "Year ended" over a concept of a day. 1: no matter.
-        shown: how many of the nearest precedents are kept in the trace (``notes["precedents"]``).
-    """
-
-    scope: Literal["others", "own"] = "others"
-    fill: bool = True
-    locus: Annotated[float, Field(ge=0.0)] = 0.0
-    period: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
-    shown: int = 3
 
 
 class PrecedentVote(Program):

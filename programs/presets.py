@@ -1,7 +1,7 @@
 """The papers' rows by name, each a base and the fields it changes.
 
 An experiment file starts from one of them or from a bare program name. :class:`~abduce.programs.spec.Spec` is
-what a row is, :mod:`abduce.programs.methods` how it is put together.
+what a row is, :mod:`abduce.programs.methods` puts it together.
 """
 
 from __future__ import annotations
@@ -9,23 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from .methods import PROGRAMS, Method, Parts, build, check_replay
-from .spec import MODEL_FREE, SHOWN_SCOPES, Spec, one_line
-
-__all__ = [
-    "MODEL_FREE",
-    "PRESETS",
-    "PROGRAMS",
-    "Method",
-    "Parts",
-    "Spec",
-    "build",
-    "check_replay",
-    "name_of",
-    "one_line",
-    "scoped",
-    "spec_named",
-]
+from .spec import METHODS, SHOWN_SCOPES, Spec
 
 _FHS = Spec(program="fhs")
 _RULES = Spec(program="fhs", generator="rules", verifier="symbolic", config={"J": 1})
@@ -114,9 +98,21 @@ def spec_named(name: str) -> Spec:
     """
     if name in PRESETS:
         return PRESETS[name]
-    if name in PROGRAMS:
+    if name in METHODS:
         return Spec(program=name)
-    raise ValueError(f"no program {name!r}; there are {', '.join([*PRESETS, *PROGRAMS])}")
+    raise ValueError(f"no program {name!r}; there are {', '.join([*PRESETS, *METHODS])}")
+
+
+def scopes(spec: Spec) -> frozenset[str]:
+    """Whose already-tagged facts decide a spec's results (``others``, ``own``), alone, as a companion or as
+    demonstrations; empty where it uses none."""
+    found: set[str] = {SHOWN_SCOPES[spec.generator]} if spec.generator in SHOWN_SCOPES else set()
+    if spec.program == "precedents":
+        found.add(getattr(spec.resolve(), "scope"))  # noqa: B009
+    for name in spec.config.get("companions", {}):
+        if name != spec.program:
+            found |= scopes(spec_named(name))
+    return frozenset(found)
 
 
 def scoped(spec: Spec, scope: Literal["others", "own"]) -> Spec:
@@ -126,9 +122,10 @@ def scoped(spec: Spec, scope: Literal["others", "own"]) -> Spec:
     Raises:
         ValueError: it uses none, or has a companion without a twin of that scope.
     """
-    if not spec.scopes:
+    used = scopes(spec)
+    if not used:
         raise ValueError(f"the program {spec.program!r} uses no already-tagged facts, so it has no scope")
-    if spec.scopes == {scope}:
+    if used == {scope}:
         return spec
     changes: dict[str, Any] = {}
     if spec.generator in SHOWN_SCOPES:
@@ -144,7 +141,7 @@ def scoped(spec: Spec, scope: Literal["others", "own"]) -> Spec:
 def _twin(name: str, scope: Literal["others", "own"]) -> str:
     """The preset that a companion is with another scope."""
     spec = spec_named(name)
-    if not spec.scopes:
+    if not scopes(spec):
         return name
     wanted = scoped(spec, scope)
     twin = name_of(wanted)

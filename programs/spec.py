@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..signatures.replies import VerdictForm
-from .config import SearchConfig
+from .config import FHSConfig, FHSSeqConfig, PrecedentsConfig, RefineConfig, SampleConfig, SearchConfig
 
 MODEL_FREE = frozenset({"rules", "phrases"})
 """Generators that call no model."""
@@ -16,6 +16,32 @@ MODEL_FREE = frozenset({"rules", "phrases"})
 
 SHOWN_SCOPES: Mapping[str, Literal["others", "own"]] = {"lm-precedents": "others", "lm-precedents-own": "own"}
 """Generators that are shown already-tagged facts, and whose."""
+
+
+class About(NamedTuple):
+    """What is known of a method before it is built: its config class, whether it calls no model whatever the
+    spec says, and whether it is an oracle, which is shown the gold concept."""
+
+    config: type[SearchConfig]
+    model_free: bool = False
+    needs_gold: bool = False
+
+
+METHODS: Mapping[str, About] = {
+    "direct": About(SearchConfig, model_free=True),
+    "locus": About(SearchConfig, model_free=True),
+    "precedents": About(PrecedentsConfig, model_free=True),
+    "probe": About(SearchConfig, model_free=True, needs_gold=True),
+    "parallel": About(SampleConfig),
+    "decomposed": About(SearchConfig),
+    "refine": About(RefineConfig),
+    "fhs": About(FHSConfig),
+    "fhs-seq": About(FHSSeqConfig),
+    "each-alone": About(FHSConfig),
+    "verifier-picks": About(FHSConfig),
+    "oracle": About(FHSConfig, needs_gold=True),
+}
+"""The methods that a spec can name; :mod:`abduce.programs.methods` puts them together."""
 
 
 class SpecBase(BaseModel):
@@ -59,7 +85,14 @@ class SpecBase(BaseModel):
         raise NotImplementedError
 
 
-def resolved_config(program: str, config: Mapping[str, Any], methods: Mapping[str, Any]) -> Any:
+class Configured(Protocol):
+    """Whatever has the config class of a method."""
+
+    @property
+    def config(self) -> type[BaseModel]: ...
+
+
+def resolved_config(program: str, config: Mapping[str, Any], methods: Mapping[str, Configured]) -> Any:
     """The full config of a method of a table (``methods[program].config`` is its class).
 
     Raises:
@@ -77,7 +110,7 @@ class Spec(SpecBase):
     """One row, resolved.
 
     Args:
-        program: name of the method (a key of ``PROGRAMS``).
+        program: name of the method (a key of :data:`METHODS`).
         config: fields of the method's config class that differ from its defaults.
         generator: ``lm``, ``rules`` or ``phrases`` (no model), or an arm of the design study:
             ``lm-varied`` (samples are told to be distinct), ``lm-assigned`` (each has its own share of
@@ -114,9 +147,7 @@ class Spec(SpecBase):
         Raises:
             ValueError: no such program, or a key or value that its config does not have.
         """
-        from .methods import PROGRAMS  # methods are built from specs
-
-        config: SearchConfig = resolved_config(self.program, self.config, PROGRAMS)
+        config: SearchConfig = resolved_config(self.program, self.config, METHODS)
         return config
 
     @property
@@ -126,39 +157,16 @@ class Spec(SpecBase):
             return True
         if self.replay:
             return False
-        from .methods import PROGRAMS
-
-        method = PROGRAMS.get(self.program)
+        method = METHODS.get(self.program)
         if method is None or method.model_free:
             return False
         beta = getattr(self.resolve(), "beta", 0.0)
         return self.generator not in MODEL_FREE or (self.verifier == "lm" and beta > 0)
 
     @property
-    def scopes(self) -> frozenset[str]:
-        """Whose already-tagged facts decide its results (``others``, ``own``), alone, as a companion or as
-        demonstrations; empty where it uses none."""
-        from .presets import spec_named  # presets are made of specs
-
-        found: set[str] = {SHOWN_SCOPES[self.generator]} if self.generator in SHOWN_SCOPES else set()
-        if self.program == "precedents":
-            found.add(getattr(self.resolve(), "scope"))  # noqa: B009
-        for name in self.config.get("companions", {}):
-            if name != self.program:
-                found |= spec_named(name).scopes
-        return frozenset(found)
-
-    @property
-    def uses_precedents(self) -> bool:
-        """Whether already-tagged facts decide its results, alone or as a companion."""
-        return bool(self.scopes)
-
-    @property
     def needs_gold(self) -> bool:
         """Whether it is an oracle, which is shown the gold concept."""
-        from .methods import PROGRAMS
-
-        return PROGRAMS[self.program].cls.needs_gold
+        return METHODS[self.program].needs_gold
 
 
 def one_line(error: ValidationError) -> str:

@@ -18,7 +18,7 @@ from ..data.folder import DataFolder
 from ..documents.document import Document
 from ..documents.read import SUFFIXES, kind_of, read_document
 from ..documents.source import open_bytes
-from ..programs.presets import Parts
+from ..programs.methods import Parts
 from ..retrievers.atomic import write_text
 from ..retrievers.base import Ranking, Where
 from ..retrievers.errors import InputError

@@ -19,7 +19,9 @@ from ..data.folder import DataFolder
 from ..data.parts import make_parts
 from ..documents.read import SUFFIXES, kind_of
 from ..lm.use import models_for
-from ..programs.presets import Parts, Spec, build, name_of, scoped, spec_named
+from ..programs.methods import Parts, build
+from ..programs.presets import name_of, scoped, scopes, spec_named
+from ..programs.spec import Spec
 from ..retrievers.atomic import write_text
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
@@ -164,7 +166,7 @@ def choose_row(program: str | None, scope: Literal["others", "own"] | None, give
             return Chosen(name, spec_named(name))
         name = program or "locus"
         spec = spec_named(name)
-        if (given or scope) and not spec.uses_precedents:
+        if (given or scope) and not scopes(spec):
             option = "--precedents" if given else "--precedent-scope"
             raise InputError(f"{option}: the program {name!r} uses no already-tagged facts")
         if scope is None:
@@ -208,7 +210,7 @@ def _tag(
     taxonomy = taxonomy or TAXONOMY
     found, domain = find_taxonomy(taxonomy, folder)
     source = options.source(folder, domain)
-    others = "others" in row.spec.scopes and domain.companies
+    others = "others" in scopes(row.spec) and domain.companies
     if path is not None and is_document(path):
         ready = partial(_method, row, found, domain, schema, index=taxonomy, numbers=True)
         kind = read_manifest(taxonomy)["kind"] if Path(taxonomy).is_dir() else BM25["kind"]
@@ -284,13 +286,13 @@ def _method(
         parts = make_parts(found, domain, settings, own_schema, precedents)
         if numbers:
             parts = replace(parts, retriever=narrowed(parts.retriever, found, domain.numeric))
-        if row.spec.uses_precedents and precedents is None:
+        if scopes(row.spec) and precedents is None:
             raise InputError(f"the program {row.name!r} needs already-tagged facts: give --precedents PATH")
     except ValueError as e:
         raise InputError(str(e)) from e
-    if "others" in row.spec.scopes and domain.companies and precedents is not None:
+    if "others" in scopes(row.spec) and domain.companies and precedents is not None:
         precedents.check_named()
-    if precedents is not None and row.spec.uses_precedents:
+    if precedents is not None and scopes(row.spec):
         precedents.tell_unknown(found)
     if row.spec.needs_gold:
         raise InputError(f"{row.name!r} is an oracle: it needs the gold concept and cannot tag")

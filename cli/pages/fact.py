@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ...programs.presets import Parts
+from ...programs.methods import Parts
 from ...programs.trace import Judged, Trace
 from ...programs.window import support_of
 from ...retrievers.taxonomy import Taxonomy

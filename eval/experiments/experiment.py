@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ...programs.presets import Spec, one_line, spec_named
+from ...programs.presets import spec_named
+from ...programs.spec import Spec, one_line
 from ...retrievers.errors import InputError
 
 _SPEC_KEYS = set(Spec.model_fields) - {"config", "retriever", "serializer", "options"}

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ...data.example import fingerprint
-from ...programs.presets import PROGRAMS, Parts, Spec, build, check_replay
+from ...programs.methods import PROGRAMS, Parts, build, check_replay
+from ...programs.presets import scopes
 from ...programs.replay import Replay
+from ...programs.spec import Spec
 from ...retrievers import registry
 from ...retrievers.built import Retrievers
 from ...retrievers.errors import InputError
@@ -54,7 +56,7 @@ def _check(spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
     costly = kind in COSTLY or ":" in kind or "index" in rest
     if spec.replay:
         check_replay(spec)
-    elif not (costly or spec.state or spec.uses_precedents):
+    elif not (costly or spec.state or scopes(spec)):
         build(spec, parts)
 
 
@@ -108,7 +110,7 @@ def make_rows(
         }
         if spec.state:
             settings["state"] = state_fingerprint(Path(spec.state))
-        if isinstance(parts.precedents, PrecedentSource) and spec.uses_precedents:
+        if isinstance(parts.precedents, PrecedentSource) and scopes(spec):
             settings["precedents"] = parts.precedents.fingerprint
         if base is not None:
             settings["replayed"] = base.identity("")

@@ -14,7 +14,7 @@ from ...data.example import Example
 from ...data.folder import DataFolder, domain_named
 from ...data.parts import make_parts
 from ...lm.use import models_for
-from ...programs.presets import build
+from ...programs.methods import build
 from ...retrievers.atomic import write_text
 from ...retrievers.errors import InputError, MissingExtra
 from ..experiments.experiment import load_experiment

@@ -34,7 +34,8 @@ import numpy as np
 from ...programs.base import fuse_trace
 from ...programs.config import FHSConfig
 from ...programs.fusion import Pool, final_ranking
-from ...programs.precedents import PrecedentsConfig, merged
+from ...programs.config import PrecedentsConfig
+from ...programs.precedents import merged
 from ...programs.trace import Call, Judged, Query, Trace
 from ...programs.window import mean_support
 from ...retrievers.base import Ranking

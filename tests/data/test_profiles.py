@@ -12,8 +12,9 @@ import pytest
 from abduce.data.build.icd10cm.build import build, jsonl_gz
 from abduce.data.domains import CLINICAL
 from abduce.data.folder import DataFolder
-from abduce.programs.presets import Parts, spec_named
-from abduce.programs.presets import build as program_of
+from abduce.programs.methods import Parts
+from abduce.programs.methods import build as program_of
+from abduce.programs.presets import spec_named
 from abduce.programs.profiles import Profiles
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError

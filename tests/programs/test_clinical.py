@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from abduce.programs import FHS, FHSConfig
-from abduce.programs.presets import PRESETS, Parts, build, spec_named
+from abduce.programs.methods import Parts, build
+from abduce.programs.presets import PRESETS, scopes, spec_named
 from abduce.programs.serialize import Serializer
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.taxonomy import Taxonomy
@@ -152,7 +153,7 @@ def test_queries_of_a_narrative_fact_are_definition_forms_behind_the_identifier(
     assert {q.text for q in trace.queries} == {"gastric reflux diagnosis reflux of the stomach"}
 
 
-MODEL_ROWS = [n for n, s in PRESETS.items() if s.needs_model and not s.uses_precedents and not s.needs_gold]
+MODEL_ROWS = [n for n, s in PRESETS.items() if s.needs_model and not scopes(s) and not s.needs_gold]
 
 
 @pytest.mark.parametrize("prompts", ["paper", "default"])

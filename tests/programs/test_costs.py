@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from abduce.programs.presets import PRESETS, Parts, build, spec_named
+from abduce.programs.methods import Parts, build
+from abduce.programs.presets import PRESETS, scopes, spec_named
 
 # method: (calls, retrievals) for a table fact, a text fact, and a table fact of which nothing is resolved
 TABLE = {
@@ -98,7 +99,7 @@ def spent(scripted, using, reply, table_retriever, tiny, schema):
 
 
 def test_the_table_has_every_preset():
-    own = {name for name, spec in PRESETS.items() if not spec.uses_precedents}
+    own = {name for name, spec in PRESETS.items() if not scopes(spec)}
     missing = own - set(TABLE)
     assert not missing, f"add the costs of {missing}"
 

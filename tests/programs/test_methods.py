@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from abduce.programs.presets import Parts, build, spec_named
+from abduce.programs.methods import Parts, build
+from abduce.programs.presets import spec_named
 
 RANKINGS = {
     "alpha": ["Cash", "DebtCurrent", "Goodwill"],

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from abduce.programs.precedents import PrecedentsConfig, PrecedentVote, completed
-from abduce.programs.presets import Parts, build, spec_named
+from abduce.programs.config import PrecedentsConfig
+from abduce.programs.methods import Parts, build
+from abduce.programs.precedents import PrecedentVote, completed
+from abduce.programs.presets import scopes, spec_named
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.precedents.index import Precedents, Tagged
@@ -78,9 +80,9 @@ def test_no_precedents_is_said():
 
 
 def test_specs_know_what_they_use():
-    assert spec_named("FHS-rules + precedents (others)").uses_precedents
-    assert spec_named("precedents (own)").uses_precedents
-    assert not spec_named("FHS-rules").uses_precedents
+    assert scopes(spec_named("FHS-rules + precedents (others)"))
+    assert scopes(spec_named("precedents (own)"))
+    assert not scopes(spec_named("FHS-rules"))
     assert not spec_named("precedents (own)").needs_model
     assert not spec_named("FHS-rules + precedents (others)").needs_model
 
@@ -137,7 +139,7 @@ def test_the_generator_is_shown_the_nearest_precedents(parts):
     bare = Parts(parts.retriever, TAXONOMY, parts.schema)
     with pytest.raises(ValueError, match="no precedents"):
         build(spec_named("FHS, precedents shown"), bare)
-    assert spec_named("FHS, precedents shown").uses_precedents
+    assert scopes(spec_named("FHS, precedents shown"))
 
 
 def test_cells_of_a_row_that_differ_in_dates_only_are_grounded_once():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from abduce.programs.precedents import PrecedentsConfig, PrecedentVote, blended
+from abduce.programs.config import PrecedentsConfig
+from abduce.programs.precedents import PrecedentVote, blended
 from abduce.programs.serialize import Serializer
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from abduce.programs.precedents import PrecedentsConfig, PrecedentVote, blended, weighed
+from abduce.programs.config import PrecedentsConfig
+from abduce.programs.precedents import PrecedentVote, blended, weighed
 from abduce.programs.presets import spec_named
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever

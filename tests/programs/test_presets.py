@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from abduce.programs.presets import PRESETS, PROGRAMS, Parts, Spec, build, spec_named
+from abduce.programs.methods import PROGRAMS, Parts, build
+from abduce.programs.presets import PRESETS, scopes, spec_named
+from abduce.programs.spec import METHODS, Spec
 
 NAMED = {
     "- ensemble (hypothesis 0)": {"config.keep": [0]},
@@ -40,7 +42,7 @@ NAMED = {
     "FHS-rules": {"generator": "rules", "verifier": "symbolic", "config.J": 1},
 }
 
-ALONE = [name for name, spec in PRESETS.items() if not spec.uses_precedents]
+ALONE = [name for name, spec in PRESETS.items() if not scopes(spec)]
 """Presets that need no already-tagged facts; the others are tested with the precedents."""
 
 
@@ -190,3 +192,11 @@ def test_unknown_names_list_the_known_ones():
         spec_named("nope")
     with pytest.raises(ValueError, match=r"no program 'nope'"):
         Spec(program="nope").resolve()
+
+
+def test_what_is_known_of_a_method_is_what_its_class_says() -> None:
+    assert METHODS.keys() == PROGRAMS.keys()
+    for name, method in PROGRAMS.items():
+        assert METHODS[name].needs_gold == method.cls.needs_gold, name
+        own = getattr(method.cls, "default_config", None)
+        assert own is None or isinstance(own, METHODS[name].config), name

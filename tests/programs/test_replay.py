@@ -1,7 +1,8 @@
 """Replay: the logged row again, exactly; and under other settings what those would have ranked."""
 
 import pytest
-from abduce.programs.presets import PRESETS, Parts, build, check_replay
+from abduce.programs.methods import Parts, build, check_replay
+from abduce.programs.presets import PRESETS
 from abduce.programs.profiles import Profiles
 
 

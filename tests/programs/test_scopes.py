@@ -1,8 +1,9 @@
 """Whose already-tagged facts a row uses, and the same row with another scope."""
 
 import pytest
+from abduce.programs.methods import Parts, build
 from abduce.programs.precedents import Demonstrations
-from abduce.programs.presets import PRESETS, Parts, build, name_of, scoped, spec_named
+from abduce.programs.presets import PRESETS, name_of, scoped, scopes, spec_named
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
@@ -36,21 +37,21 @@ def near(program):
 
 
 def test_scopes_of_presets():
-    assert spec_named("precedents (others), locus").scopes == {"others"}
-    assert spec_named("precedents (own)").scopes == {"own"}
-    assert spec_named("FHS-rules + precedents (others)").scopes == {"others"}
-    assert spec_named("FHS-rules + precedents (own)").scopes == {"own"}
-    assert spec_named("FHS, precedents shown").scopes == {"others"}
-    assert spec_named("precedents").scopes == {"others"}
-    assert spec_named("FHS-rules").scopes == frozenset()
+    assert scopes(spec_named("precedents (others), locus")) == {"others"}
+    assert scopes(spec_named("precedents (own)")) == {"own"}
+    assert scopes(spec_named("FHS-rules + precedents (others)")) == {"others"}
+    assert scopes(spec_named("FHS-rules + precedents (own)")) == {"own"}
+    assert scopes(spec_named("FHS, precedents shown")) == {"others"}
+    assert scopes(spec_named("precedents")) == {"others"}
+    assert scopes(spec_named("FHS-rules")) == frozenset()
 
 
-@pytest.mark.parametrize("name", [n for n, s in PRESETS.items() if s.uses_precedents])
+@pytest.mark.parametrize("name", [n for n, s in PRESETS.items() if scopes(s)])
 @pytest.mark.parametrize("scope", ["others", "own"])
 def test_every_row_with_precedents_has_both_scopes(name, scope):
     changed = scoped(spec_named(name), scope)
-    assert changed.scopes == {scope}
-    if spec_named(name).scopes == {scope}:
+    assert scopes(changed) == {scope}
+    if scopes(spec_named(name)) == {scope}:
         assert changed == spec_named(name)
     else:
         assert changed.resolve() != spec_named(name).resolve() or changed.generator.endswith("-own")

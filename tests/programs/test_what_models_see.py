@@ -1,12 +1,13 @@
 """No prompt of any row holds what a reader of the page could not see: gold, filing, company, year."""
 
 import pytest
-from abduce.programs.presets import PRESETS, Parts, build
+from abduce.programs.methods import Parts, build
+from abduce.programs.presets import PRESETS, scopes
 from abduce.programs.profiles import Profiles
 
 FOCI = ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure")
 HIDDEN = {"filing_id": "HIDDENFILING", "company": "HIDDENCOMPANY", "taxonomy_year": "1888"}
-ROWS = [n for n, s in PRESETS.items() if s.needs_model and not s.uses_precedents and not s.needs_gold]
+ROWS = [n for n, s in PRESETS.items() if s.needs_model and not scopes(s) and not s.needs_gold]
 
 
 @pytest.fixture

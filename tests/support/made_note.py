@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from abduce.programs.presets import Parts, build, spec_named
+from abduce.programs.methods import Parts, build
+from abduce.programs.presets import spec_named
 from abduce.programs.serialize import Serializer
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.precedents.index import Precedents, Tagged

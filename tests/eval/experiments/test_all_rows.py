@@ -6,11 +6,12 @@ import pytest
 from abduce.data.domains import FINANCE
 from abduce.eval.runs.taxonomy_codec import TaxonomyCodec
 from abduce.eval.runs.trace import from_json, recompute
-from abduce.programs.presets import PRESETS, Parts, build
+from abduce.programs.methods import Parts, build
+from abduce.programs.presets import PRESETS, scopes
 from abduce.programs.profiles import Profiles
 
 FOCI = ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure")
-ROWS = [name for name, spec in PRESETS.items() if not spec.uses_precedents]
+ROWS = [name for name, spec in PRESETS.items() if not scopes(spec)]
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,12 @@ import json
 import pytest
 from abduce.eval.runs.trace import from_json, recompute, to_json
 from abduce.programs.config import FHSConfig
-from abduce.programs.presets import PRESETS, Parts, build, spec_named
+from abduce.programs.methods import Parts, build
+from abduce.programs.presets import PRESETS, scopes, spec_named
 
 FOCI = ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure")
 
-ALONE = [name for name, spec in PRESETS.items() if not spec.uses_precedents]
+ALONE = [name for name, spec in PRESETS.items() if not scopes(spec)]
 """Presets that need no already-tagged facts; the others are tested with the precedents."""
 
 
