@@ -56,8 +56,12 @@ class Program(Stateful):
         self.config: SearchConfig = config or SearchConfig()
 
     def start(self) -> Trace:
-        """A fresh trace that knows the settings."""
-        return Trace(settings=self.config.model_dump(mode="json"))
+        """A fresh trace that knows the settings, and the kind of the verifier where there is one."""
+        trace = Trace(settings=self.config.model_dump(mode="json"))
+        verifier: Verifier | None = getattr(self, "verifier", None)
+        if verifier is not None:
+            trace.settings["verifier"] = verifier.kind
+        return trace
 
     def search(self, fact: Fact, queries: Sequence[Query], trace: Trace) -> list[Ranking]:
         """Retrieve K candidates for each query within the fact's datatype, and record it."""
@@ -114,10 +118,7 @@ def verify_pool(
 ) -> list[Judged]:
     """Judge one window (or the whole pool) under every hypothesis at the same time."""
     with trace.timed("verify"):
-        if verifier.over == "pool":
-            window = list(pool.ids)
-        else:
-            window = profile_window(pool.by_score(), profiles.profile, config.Kv, config.scan)
+        window = window_for(pool, verifier, profiles, config)
         if not window:
             return []
         calls = [
@@ -125,6 +126,19 @@ def verify_pool(
             for j, h in enumerate(hypotheses)
         ]
         judged = [Judged(j, window, v, round_) for j, v in enumerate(fan_out(calls))]
+    record_judged(judged, config, trace)
+    return judged
+
+
+def window_for(pool: Pool, verifier: Verifier, profiles: Profiles, config: FHSConfig) -> list[str]:
+    """The candidates that a verifier judges: the profile-diverse window, or the whole pool."""
+    if verifier.over == "pool":
+        return list(pool.ids)
+    return profile_window(pool.by_score(), profiles.profile, config.Kv, config.scan)
+
+
+def record_judged(judged: Sequence[Judged], config: FHSConfig, trace: Trace) -> None:
+    """Put verifications into the trace, and count those that failed or judged nothing."""
     failed = sum(j.verdicts is None for j in judged)
     if failed:
         trace.count("failed_verifications", failed)
@@ -135,7 +149,6 @@ def verify_pool(
     if empty:
         trace.count("empty_verifications", empty)
     trace.judged += judged
-    return judged
 
 
 def rank_by_support(pool: Pool, judged: Sequence[Judged], config: FHSConfig) -> Ranking:

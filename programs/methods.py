@@ -165,7 +165,7 @@ def check_replay(spec: Spec, base: Spec | None = None) -> None:
 
     Raises:
         ValueError: its program, or the replayed one, cannot be replayed; or the log will lack the samples
-            or the verdicts that the row needs.
+            that the row needs.
     """
     for program in (spec.program, base.program if base is not None else spec.program):
         if program in NOT_REPLAYED:
@@ -173,9 +173,6 @@ def check_replay(spec: Spec, base: Spec | None = None) -> None:
     if base is None:
         return
     mine, theirs = spec.resolve(), base.resolve()
-    beta = getattr(mine, "beta", 0.0)
-    if beta > 0 and spec.verifier != "symbolic" and not getattr(theirs, "beta", 0.0):
-        raise ValueError(f"beta is {beta:g}, but the replayed row logs no verdicts (its beta is 0)")
     if getattr(mine, "J", 0) > getattr(theirs, "J", getattr(mine, "J", 0)):
         raise ValueError(f"J is {getattr(mine, 'J', 0)}, but the replayed row draws fewer samples")
 
@@ -192,9 +189,9 @@ def _replay(spec: Spec, parts: Parts) -> Program:
         parts.replay(spec.replay),
         FHSConfig.model_validate(known),
         profiles,
+        verifier_for(spec, parts, profiles),
         parts.serializer_for(spec.serializer),
         parts.taxonomy,
-        SymbolicVerifier(parts.schema, profiles) if spec.verifier == "symbolic" else None,
     )
 
 

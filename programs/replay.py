@@ -1,8 +1,9 @@
-"""Replay: another row's logged hypotheses, queries and verdicts under other settings, without a model.
+"""Replay: another row's logged hypotheses and queries under other settings.
 
-Only what is deterministic is done again (retrieval, fusion, window, score), so a retriever, a fusion rule,
-beta or a verdict convention is compared to the last digit. Under its own settings a replay gives the
-logged ranking exactly.
+No hypothesis is generated anew. What is deterministic is done again (retrieval, fusion, window, score).
+Logged verdicts are used where the row's own window is the logged one: beta or a verdict convention is then
+compared to the last digit without a model, and under its own settings a replay gives the logged ranking
+exactly. Where the window differs (another retriever, another fusion), the verifier is asked again.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ import dspy
 
 from ..retrievers.base import Retriever
 from ..retrievers.taxonomy import Taxonomy
-from ..signatures.types import Fact, Verdict
-from .base import Program, rank_by_support, verify_pool
+from ..signatures.types import Fact
+from .base import Program, rank_by_support, record_judged, verify_pool, window_for
 from .config import FHSConfig
-from .fusion import Pool, final_ranking
+from .fusion import final_ranking
 from .profiles import Profiles
 from .serialize import Serializer
 from .trace import Judged, Query, Trace
-from .verify import SymbolicVerifier
-from .window import profile_window
+from .verify import Verifier
 
 Source = Callable[[Fact], Trace]
 """The logged trace of a fact."""
@@ -36,10 +36,11 @@ class Replay(Program):
         config: J and ``keep`` choose among the logged hypotheses, ``forms`` among their queries; the rest
             applies as in FHS.
         profiles: for the window.
-        verifier: the symbolic check in place of the logged verdicts, where given.
+        verifier: judges this row's own window, where the log has no verdicts of a verifier of its kind on
+            that same window under every kept hypothesis.
 
-    A candidate that comes into the window and was not judged when the row was logged carries no verdict:
-    it takes the mean of the judged ones and is counted (``unjudged_candidates``).
+    ``notes["verdicts"]`` of the trace is ``logged`` or ``asked again``; the latter is counted
+    (``verified_again``).
     """
 
     config: FHSConfig
@@ -50,9 +51,9 @@ class Replay(Program):
         source: Source,
         config: FHSConfig,
         profiles: Profiles,
+        verifier: Verifier,
         serializer: Serializer | None = None,
         taxonomy: Taxonomy | None = None,
-        verifier: SymbolicVerifier | None = None,
     ) -> None:
         super().__init__(retriever, serializer, taxonomy, config)
         self.source, self.profiles, self.verifier = source, profiles, verifier
@@ -79,12 +80,17 @@ class Replay(Program):
         pool = self.consolidate(trace)
         if self.config.beta == 0 or not trace.hypotheses:
             return self.answer(final_ranking(pool, {}, 0.0), trace)
-        if self.verifier is not None:
+        window = window_for(pool, self.verifier, self.profiles, self.config)
+        judged = self._logged(old, window, places)
+        trace.notes["verdicts"] = "asked again" if judged is None else "logged"
+        if judged is None:
+            trace.count("verified_again")
+            last = max((q.round for q in trace.queries), default=0)
             judged = verify_pool(
-                fact, trace.hypotheses, pool, self.verifier, self.profiles, self.config, trace
+                fact, trace.hypotheses, pool, self.verifier, self.profiles, self.config, trace, last
             )
         else:
-            judged = self._logged(old, pool, places, trace)
+            record_judged(judged, self.config, trace)
         return self.answer(rank_by_support(pool, judged, self.config), trace)
 
     def _retrieve(self, fact: Fact, old: Trace, places: dict[int, int], trace: Trace) -> None:
@@ -101,28 +107,13 @@ class Replay(Program):
                 place = places[query.hypothesis]
                 self.search(fact, [Query(query.text, query.form, place, query.round)], trace)
 
-    def _logged(self, old: Trace, pool: Pool, places: dict[int, int], trace: Trace) -> list[Judged]:
-        """The last round's verdicts on this row's own window."""
+    def _logged(self, old: Trace, window: list[str], places: dict[int, int]) -> list[Judged] | None:
+        """The last round's verdicts of the kept hypotheses; None where they are not of this window, or of
+        another kind of verifier."""
+        if old.settings.get("verifier") != self.verifier.kind:
+            return None
         last = max((j.round for j in old.judged), default=0)
-        whole = any(len(j.window) > old.settings.get("Kv", 0) for j in old.judged)
-        if whole:
-            window = list(pool.ids)
-        else:
-            window = profile_window(pool.by_score(), self.profiles.profile, self.config.Kv, self.config.scan)
-        if not old.judged:
-            raise ValueError("beta is above 0 and the log has no verdicts")
-        judged = []
-        for logged in old.judged:
-            if logged.round != last or logged.hypothesis not in places:
-                continue
-            verdicts: list[Verdict] | None = None
-            if logged.verdicts is not None:
-                known = {v.concept_id: v for v in logged.verdicts}
-                verdicts = [known[c] for c in window if c in known]
-                if len(verdicts) < len(window):
-                    trace.count("unjudged_candidates", len(window) - len(verdicts))
-            else:
-                trace.count("failed_verifications")
-            judged.append(Judged(places[logged.hypothesis], window, verdicts, logged.round))
-        trace.judged += judged
-        return judged
+        logged = [j for j in old.judged if j.round == last and j.hypothesis in places]
+        if len(logged) < len(places) or any(j.window != window for j in logged):
+            return None
+        return [Judged(places[j.hypothesis], window, j.verdicts, j.round) for j in logged]

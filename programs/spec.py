@@ -14,6 +14,9 @@ MODEL_FREE = frozenset({"rules", "phrases"})
 """Generators that call no model."""
 
 
+WINDOW = frozenset({"K", "kappa", "fusion", "Kv", "scan", "forms", "weights", "companions", "J", "keep"})
+"""Settings that decide which candidates the verifier is shown."""
+
 SHOWN_SCOPES: Mapping[str, Literal["others", "own"]] = {"lm-precedents": "others", "lm-precedents-own": "own"}
 """Generators that are shown already-tagged facts, and whose."""
 
@@ -123,8 +126,9 @@ class Spec(SpecBase):
         retriever: settings of the retriever that differ from the experiment's.
         serializer: settings of the serializer that differ from the domain's.
         options: arguments of the method's own constructor.
-        replay: where not empty, the row whose logged hypotheses, queries and verdicts are used again in
-            place of the method's own (``ROW``, or ``FOLDER:ROW`` of an earlier run).
+        replay: where not empty, the row whose logged hypotheses and queries are used again in place of the
+            method's own (``ROW``, or ``FOLDER:ROW`` of an earlier run), and its verdicts where the row's
+            own window is the logged one.
         state: path of a compiled program's state (``abduce optimize``); empty: none.
     """
 
@@ -152,11 +156,17 @@ class Spec(SpecBase):
 
     @property
     def needs_model(self) -> bool:
-        """Whether running it calls a language model."""
+        """Whether running it calls a language model.
+
+        A replay does where it changes what decides the verifier's window (or the verifier itself): a row
+        whose window turns out to be the logged one calls nothing all the same.
+        """
         if self.selector:
             return True
         if self.replay:
-            return False
+            judged = self.verifier == "lm" and getattr(self.resolve(), "beta", 0.0) > 0
+            moved = bool(self.retriever) or not WINDOW.isdisjoint(self.config)
+            return judged and (moved or self.verdicts != "compact")
         method = METHODS.get(self.program)
         if method is None or method.model_free:
             return False

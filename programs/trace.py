@@ -77,7 +77,7 @@ class Trace:
     ``dropped_replies``, ``failed_rounds``, ``direct_fallback``, ``datatype_fallback``,
     ``truncated_contexts``, ``context_backoffs``, ``unnormalised_values``,
     ``failed_verifications`` (the call failed: v_j = 0),
-    ``empty_verifications`` (nothing was judged: v_j = 0), ``unjudged_candidates`` (of a replay),
+    ``empty_verifications`` (nothing was judged: v_j = 0), ``verified_again`` (a replay asked the verifier),
     ``selector_invented_ids``, ``selector_failed``.
     """
 

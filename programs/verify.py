@@ -22,9 +22,14 @@ DEFINITION_CHARACTERS = 320
 
 
 class Verifier(Protocol):
-    """What FHS asks of a verifier. ``over`` says whether it judges the window or the whole pool."""
+    """What FHS asks of a verifier.
+
+    ``over`` says whether it judges the window or the whole pool, ``kind`` how it does: verdicts of two
+    verifiers of one kind on the same window may stand for each other in a replay.
+    """
 
     over: Literal["window", "pool"]
+    kind: str
 
     def __call__(
         self, *, fact: Fact, hypothesis: Hypothesis, candidates: Sequence[str], trace: Trace, index: int
@@ -102,7 +107,7 @@ class LMVerifier(dspy.Module):
         self.candidates = Candidates(taxonomy)
         self.serializer = serializer or Serializer()
         self.form: VerdictForm = form
-        self.prompts = prompts
+        self.kind = f"{form} verdicts, prompts {prompts}"
         self.verify = dspy.Predict(verifier_signature(schema, 1, form, prompts))
         self._sized: dict[tuple[str, int], type[dspy.Signature]] = {}
 
@@ -146,6 +151,7 @@ class SymbolicVerifier:
     """The program-driven check in place of the model, over the whole pool (SPEC section 3)."""
 
     over: Literal["window", "pool"] = "pool"
+    kind = "symbolic"
 
     def __init__(self, schema: DimensionSchema, profiles: Profiles) -> None:
         self.schema, self.profiles = schema, profiles

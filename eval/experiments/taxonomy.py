@@ -34,7 +34,7 @@ def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: boo
         from ..runs.state import load_state
 
         load_state(program, Path(spec.state))
-    if spec.needs_model:
+    if spec.needs_model or spec.replay:
         program = Seeded(program, seed)
     return Recorded(program, logs.of(name, seed)) if replayed else program
 

@@ -1,14 +1,18 @@
 """Replay: the logged row again, exactly; and under other settings what those would have ranked."""
 
 import pytest
+from abduce.programs.calls import NoModel
 from abduce.programs.methods import Parts, build, check_replay
 from abduce.programs.presets import PRESETS
 from abduce.programs.profiles import Profiles
+from abduce.signatures.types import Fact, SourceContext
 
 
 def verdicts(asked):
     """Support on every dimension for candidates with an even number, none for the others."""
     n = asked.field("candidates").count("\n") + 1
+    if "chance in percent" in asked.prompt:
+        return {"verdicts": [[90, 20, 60, 80, 10, 70] if i % 2 else [-1] * 6 for i in range(n)]}
     return {"verdicts": ["ssssss" if i % 2 else "nnnnnn" for i in range(n)]}
 
 
@@ -80,30 +84,83 @@ def test_under_its_own_settings_a_replay_is_the_logged_ranking(
     assert again.trace.counters["llm_calls"] == 0
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"beta": 0.0},
-        {"beta": 2.0},
-        {"fusion": "mean"},
-        {"normalise": False},
-        {"abstain": "no_support"},
-        {"kappa": 5},
-    ],
-)
+SETTINGS = [
+    {"beta": 0.0},
+    {"beta": 2.0},
+    {"abstain": "no_support"},
+    {"normalise": False},
+    {"fusion": "mean"},
+    {"kappa": 5},
+    {"Kv": 4},
+    {"J": 1},
+    {"keep": (1,)},
+    {"forms": ("label",)},
+    {"verdicts": "graded"},
+    {"retriever.w_cov": 0.0},
+]
+
+
+@pytest.mark.parametrize("changes", SETTINGS, ids=str)
 def test_other_settings_rank_as_a_run_of_their_own_would(changes, parts, lm, using, table_fact):
-    """The verifier's answer depends on the window alone, so a fresh run is comparable."""
+    """The verifier's answer depends on window and hypothesis alone, so a fresh run is comparable."""
     with using(lm):
         logged = build(PRESETS["FHS"], parts)(fact=table_fact)
         fresh = build(PRESETS["FHS"].changed(changes), parts)(fact=table_fact)
-    again = replayed(parts, logged.trace, changes)(fact=table_fact)
-    if list(again.trace.judged and again.trace.judged[0].window) == list(
-        fresh.trace.judged and fresh.trace.judged[0].window
-    ):
-        assert list(again.ranking.ids) == list(fresh.ranking.ids)
-        assert again.ranking.scores.tolist() == fresh.ranking.scores.tolist()
-    else:
-        assert again.trace.judged
+        again = replayed(parts, logged.trace, changes)(fact=table_fact)
+    assert list(again.ranking.ids) == list(fresh.ranking.ids)
+    assert again.ranking.scores.tolist() == fresh.ranking.scores.tolist()
+    assert not [c for c in again.trace.calls if c.stage != "verifier"]
+
+
+@pytest.mark.parametrize("changes", SETTINGS[:4], ids=str)
+def test_on_the_logged_window_a_replay_calls_nothing_and_says_so(changes, parts, lm, using, table_fact):
+    with using(lm):
+        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
+    again = replayed(parts, logged.trace, changes)(fact=table_fact)  # no model is set here
+    assert again.trace.notes.get("verdicts") == ("logged" if changes.get("beta") != 0.0 else None)
+    assert again.trace.counters["verified_again"] == 0
+    assert not PRESETS["FHS"].changed({"replay": "x", **changes}).needs_model
+
+
+@pytest.mark.parametrize("changes", SETTINGS[4:], ids=str)
+def test_what_may_move_the_window_needs_a_model(changes):
+    assert PRESETS["FHS"].changed({"replay": "x", **changes}).needs_model
+    assert not PRESETS["FHS"].changed({"replay": "x", **changes, "beta": 0.0}).needs_model
+
+
+def test_the_retriever_swap_verifies_its_own_window(table_retriever, tiny, schema, scripted, reply, using):
+    """J = 1, Kv = 2: rankings [A, B, C] become [A, C, B], and the verifier supports C alone."""
+    a, b, c = "Cash", "Goodwill", "LeaseExpense"
+    retrievers = {1.0: table_retriever(tiny, {"q": [a, b, c]}), 0.0: table_retriever(tiny, {"q": [a, c, b]})}
+    parts = Parts(lambda s: retrievers[s.get("w_cov", 1.0)], tiny, schema)
+    fact = Fact(fact_id="f", value="1", context=SourceContext(context_id="x", text="1"), modality="text")
+
+    def supports_c(asked):
+        shown = [line.split(". ", 1)[1].split(" | ")[0] for line in asked.field("candidates").split("\n")]
+        return {"verdicts": ["sxxxxx" if one == c else "nxxxxx" for one in shown]}
+
+    lm = scripted(generator=reply("q", Family="lease"), verifier=supports_c)
+    changes = {"J": 1, "Kv": 2, "retriever.w_cov": 0.0}
+    with using(lm):
+        logged = build(PRESETS["FHS"].changed({"J": 1, "Kv": 2}), parts)(fact=fact)
+        live = build(PRESETS["FHS"].changed(changes), parts)(fact=fact)
+        again = replayed(parts, logged.trace, changes)(fact=fact)
+    assert logged.trace.judged[0].window == [a, b]
+    assert again.trace.judged[0].window == [a, c]
+    # S~ of [A, C, B] is 1, (1/62 - 1/63) / (1/61 - 1/63) = .492, 0; v is 0, 1, 1/2: C has 1.092, A 1.0.
+    assert list(again.ranking.ids) == list(live.ranking.ids) == [c, a, b]
+    assert again.trace.notes["verdicts"] == "asked again"
+    assert again.trace.counters["verified_again"] == 1
+    assert lm.stages() == {"generator": 2, "verifier": 3}
+
+
+def test_a_failed_verification_of_the_log_stays_one(parts, scripted, reply, using, table_fact):
+    lm = scripted(generator=reply("amount of debt due", Family="debt"), verifier="no JSON")
+    with using(lm):
+        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
+    again = replayed(parts, logged.trace)(fact=table_fact)
+    assert again.trace.counters["failed_verifications"] == 2
+    assert again.trace.notes["verdicts"] == "logged"
 
 
 def test_fewer_samples_and_one_sample_are_taken_from_the_log(parts, lm, using, table_fact):
@@ -121,18 +178,10 @@ def test_fewer_samples_and_one_sample_are_taken_from_the_log(parts, lm, using, t
 def test_another_retriever_ranks_the_same_queries(parts, lm, using, table_fact):
     with using(lm):
         logged = build(PRESETS["FHS"], parts)(fact=table_fact)
-    again = replayed(parts, logged.trace, {"retriever.w_cov": 0.0})(fact=table_fact)
+        again = replayed(parts, logged.trace, {"retriever.w_cov": 0.0})(fact=table_fact)
     assert [q.text for q in again.trace.queries] == [q.text for q in logged.trace.queries]
     scores = [r.scores.tolist() for r in again.trace.rankings]
     assert scores != [r.scores.tolist() for r in logged.trace.rankings]
-
-
-def test_a_candidate_that_was_never_judged_takes_the_mean_and_is_counted(parts, lm, using, table_fact):
-    with using(lm):
-        logged = build(PRESETS["FHS"].changed({"Kv": 2}), parts)(fact=table_fact)
-    again = replayed(parts, logged.trace, {"Kv": 4})(fact=table_fact)
-    assert again.trace.counters["unjudged_candidates"] == 4  # two of the window, under two hypotheses
-    assert all(len(j.verdicts) == 2 for j in again.trace.judged)
 
 
 def test_the_symbolic_check_can_take_the_place_of_logged_verdicts(parts, lm, using, table_fact):
@@ -151,7 +200,6 @@ def test_without_a_log_there_is_nothing_to_replay(parts):
 @pytest.mark.parametrize(
     ("base", "changes", "says"),
     [
-        ("- verifier", {"beta": 0.6}, "logs no verdicts"),
         ("FHS", {"J": 3}, "fewer samples"),
         ("- ensemble", {}, "cannot be replayed"),
         ("oracle best single", {}, "cannot be replayed"),
@@ -165,7 +213,7 @@ def test_a_replay_that_its_log_cannot_feed_is_refused(base, changes, says):
 def test_the_log_itself_is_checked_too(parts, lm, using, table_fact):
     with using(lm):
         logged = build(PRESETS["- verifier"], parts)(fact=table_fact)
-    with pytest.raises(ValueError, match="no verdicts"):
+    with pytest.raises(NoModel, match="the verifier needs a language model"):
         replayed(parts, logged.trace)(fact=table_fact)
     with pytest.raises(ValueError, match="2 samples"):
         replayed(parts, logged.trace, {"J": 3, "beta": 0.0})(fact=table_fact)
