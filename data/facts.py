@@ -46,16 +46,7 @@ def _context(id_: str, text: str, row: Row, path: Path, line: int) -> SourceCont
             }
         )
     except ValidationError as e:
-        raise _first(e, path, line) from e
-
-
-def _first(e: ValidationError, path: Path, line: int) -> InputError:
-    problem = e.errors()[0]
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    where = ".".join(str(p) for p in problem["loc"]) or None
-    if where is None and ": " in message:
-        where, message = message.split(": ", 1)
-    return InputError(message, file=path, line=line, field=where)
+        raise InputError.of_validation(e, file=path, line=line) from e
 
 
 _FACT_FIELDS = tuple(f for f in Fact.model_fields if f not in ("context", "fact_id", "value"))
@@ -136,7 +127,7 @@ def _fact(
     try:
         fact = Fact(fact_id=id_, value=value, context=context, **given)
     except ValidationError as e:
-        raise _first(e, path, line) from e
+        raise InputError.of_validation(e, file=path, line=line) from e
     gold = row.get("gold") or ""
     if need_gold:
         gold = require(row, "gold", path, line)

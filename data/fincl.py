@@ -61,7 +61,7 @@ def read_fincl(path: Path, located: Path, bad: list[InputError] | None = None) -
                 }
             )
         except ValidationError as e:
-            problem = InputError(str(e.errors()[0]["msg"]), file=path, line=line)
+            problem = InputError.of_validation(e, file=path, line=line)
             if bad is None:
                 raise problem from e
             bad.append(problem)

@@ -18,8 +18,8 @@ from ..data.folder import DataFolder, domain_named
 from ..data.parts import make_parts
 from ..programs.methods import build
 from ..programs.presets import scopes, spec_named
-from ..retrievers.atomic import write_text
 from ..retrievers.errors import InputError
+from ..retrievers.files import write_text
 from ..tagging.calibration import (
     Calibration,
     calibration_error,

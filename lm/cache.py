@@ -11,8 +11,8 @@ from typing import Any
 import dspy
 from dspy.clients.cache import Cache
 
-from ..retrievers.atomic import make_folder
 from ..retrievers.errors import InputError
+from ..retrievers.files import make_folder
 
 _DISK_BYTES = 20 * 1024**3
 _MEMORY_ENTRIES = 20_000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from ..retrievers.errors import InputError
+from ..retrievers.files import read_toml
 
 ENVIRONMENT = "ABDUCE_LM"
 
@@ -38,10 +38,7 @@ def lm_table(path: Path) -> dict[str, Any]:
     Raises:
         InputError: no such file, not TOML, or it has no such table.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("lm")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise InputError(f"cannot be read as TOML: {e}", file=path) from e
+    table = read_toml(path).get("lm")
     if not isinstance(table, dict):
         raise InputError("has no [lm] table", file=path)
     return table

@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ..retrievers.errors import InputError
+from ..signatures.toml import UNKNOWN, problem
 
 Kind = Literal["vllm", "openai", "llama-cpp", "none"]
 STAGES = (
@@ -255,14 +256,13 @@ def _stage(table: Mapping[str, Any], where: str, file: str | Path | None, stated
             stated=frozenset(stated),
         )
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join([where, *(str(p) for p in first["loc"] if isinstance(p, str))])
-        message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
+        field, message = problem(error)
+        if message == UNKNOWN:
             known = sorted(
                 {f.alias or n for n, f in Profile.model_fields.items()} | set(Decoding.model_fields)
             )
-            message = f"no such setting; known: {', '.join(known)}, and the stages {', '.join(STAGES)}"
+            message += f"; known: {', '.join(known)}, and the stages {', '.join(STAGES)}"
+        place = ".".join([where, *(part for part in field.split(".") if part and not part.isdecimal())])
         raise InputError(message, file=file, field=place) from None
 
 

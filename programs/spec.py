@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..signatures.replies import VerdictForm
+from ..signatures.toml import one_line
 from .config import FHSConfig, FHSSeqConfig, PrecedentsConfig, RefineConfig, SampleConfig, SearchConfig
 
 MODEL_FREE = frozenset({"rules", "phrases"})
@@ -177,12 +178,3 @@ class Spec(SpecBase):
     def needs_gold(self) -> bool:
         """Whether it is an oracle, which is shown the gold concept."""
         return METHODS[self.program].needs_gold
-
-
-def one_line(error: ValidationError) -> str:
-    """A pydantic complaint in one line that names the field."""
-    first = error.errors()[0]
-    where = ".".join(str(p) for p in first["loc"])
-    if first["type"] == "extra_forbidden":
-        return f"no setting {where!r}"
-    return f"{where}: {first['msg']}"

@@ -1,8 +1,14 @@
-"""What is wrong with a user's input, in one line."""
+"""What is wrong with a user's input, or what ended one item of a run, in one line."""
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
+from typing import Self
+
+from pydantic import ValidationError
+
+from ..signatures.toml import problem
 
 
 class InputError(ValueError):
@@ -26,6 +32,19 @@ class InputError(ValueError):
         parts = [p for p in (place, f"field {field!r}" if field else "", " ".join(message.split())) if p]
         super().__init__(": ".join(parts))
 
+    @classmethod
+    def of_validation(
+        cls,
+        error: ValidationError,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        within: str = "",
+    ) -> Self:
+        """Pydantic's first complaint; ``within`` is the table that the field stands in (``lm``)."""
+        field, message = problem(error)
+        return cls(message, file=file, line=line, field=".".join(p for p in (within, field) if p) or None)
+
 
 class MissingExtra(InputError):
     """An optional dependency is not installed."""
@@ -34,3 +53,10 @@ class MissingExtra(InputError):
         super().__init__(
             f"{package} is not installed; install abduce[{extra}] (pip install 'abduce[{extra}]')"
         )
+
+
+def describe(error: Exception) -> dict[str, str]:
+    """An exception as ``type``, ``message`` (one line) and ``at`` (file and line where it was raised)."""
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f"{'/'.join(Path(frames[-1].filename).parts[-2:])}:{frames[-1].lineno}" if frames else ""
+    return {"type": type(error).__name__, "message": " ".join(str(error).split())[:2000], "at": at}

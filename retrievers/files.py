@@ -1,10 +1,16 @@
-"""Reading JSONL and CSV files of users: every complaint names the file, the line and the field."""
+"""Reading JSONL, CSV and TOML files of users, and writing files.
+
+A complaint names the file, and the line and field where they are known. A written file is replaced as a whole: a
+reader sees the old text or the new one.
+"""
 
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import itertools
+import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +19,7 @@ from typing import Any, TextIO
 
 import orjson
 
+from ..signatures.toml import parse_toml
 from .errors import InputError
 
 Row = dict[str, Any]
@@ -111,6 +118,22 @@ def _delimiter(header: str) -> str:
     return next((d for d in (",", ";", "\t") if d in header), ",")
 
 
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Raises:
+        InputError: the file is missing, not UTF-8, or not TOML.
+    """
+    path = Path(path)
+    with open_text(path) as stream:
+        try:
+            return parse_toml(stream.read())
+        except UnicodeDecodeError:
+            raise
+        except ValueError as e:
+            raise InputError(str(e), file=path) from e
+
+
 def read_rows(path: str | Path, bad: list[InputError] | None = None) -> Iterator[tuple[int, Row]]:
     """Rows of a JSONL, CSV or TSV file, by its name (``.gz`` allowed)."""
     path = Path(path)
@@ -144,3 +167,62 @@ def require(row: Mapping[str, Any], field: str, path: Path, line: int) -> str:
 def first_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     """The first of several field names that the row has."""
     return next((name for name in names if row.get(name) not in (None, "")), None)
+
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file has reached the size limit",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EEXIST: "a file of that name is in the way",
+    errno.EISDIR: "is a folder, not a file",
+}
+
+
+@contextmanager
+def writing(path: Path, kept: str = "") -> Iterator[None]:
+    """Turn a failed write into one line: the file, the reason, and what is ``kept``.
+
+    Raises:
+        InputError: any OSError of the block.
+    """
+    try:
+        yield
+    except OSError as e:
+        reason = _REASONS.get(e.errno or 0, e.strerror or str(e))
+        raise InputError(f"cannot be written: {reason}{'; ' + kept if kept else ''}", file=path) from e
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents.
+
+    Raises:
+        InputError: it cannot be created or written to.
+    """
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError("cannot be written: permission denied", file=path)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file by ``data`` in one step; its folder must exist.
+
+    Raises:
+        InputError: it cannot be written; the old file is then unchanged.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with writing(path):
+        try:
+            beside.write_bytes(data)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file by ``text`` (UTF-8) in one step; see :func:`write_bytes`."""
+    write_bytes(path, text.encode("utf-8"))

@@ -7,17 +7,16 @@ vocabulary or, a vocabulary-free one, by token overlap (SPEC sections 1 and 3; p
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from .tokenize import tok_set
+from .toml import named_text, one_line, parse_toml
 from .types import UNRESOLVED, Concept, Hypothesis, Judgement
 
 UNRESOLVED_SPELLINGS = frozenset(
@@ -267,16 +266,13 @@ class DimensionSchema(_Part):
             ValueError: not TOML, or not a schema; one line says where.
         """
         try:
-            raw: dict[str, Any] = tomllib.loads(text)
+            raw = parse_toml(text)
             words = {k: v for k, v in raw.items() if k != "dimension"}
             return cls(dimensions=tuple(raw["dimension"]), **words)
-        except tomllib.TOMLDecodeError as e:
-            raise ValueError(f"not TOML: {e}") from e
         except KeyError as e:
             raise ValueError(f"a schema needs {e.args[0]!r}") from e
         except ValidationError as e:
-            first = e.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e
+            raise ValueError(one_line(e)) from e
 
 
 @lru_cache(maxsize=8)
@@ -286,17 +282,8 @@ def load_schema(name: str) -> DimensionSchema:
     Raises:
         ValueError: no such schema, or the file is not one.
     """
-    path = Path(name)
-    if path.suffix == ".toml":
-        if not path.exists():
-            raise ValueError(f"no schema file {name}")
-        return DimensionSchema.from_toml(path.read_text(encoding="utf-8"))
     folder = resources.files(__package__) / "vocabularies"
-    found = folder / f"{name}.toml"
-    if not found.is_file():
-        known = sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
-        raise ValueError(f"no schema {name!r}; there are {', '.join(known)}")
-    return DimensionSchema.from_toml(found.read_text(encoding="utf-8"))
+    return DimensionSchema.from_toml(named_text(name, folder, "schema"))
 
 
 __all__ = [

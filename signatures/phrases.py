@@ -7,17 +7,16 @@ a phrase means), or a TOML file of the user's own.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .tokenize import tok_set
+from .toml import named_text, one_line, parse_toml
 
 _DATES = re.compile(
     r"\b(?:(?:19|20)\d\d|\d+|january|february|march|april|may|june|july|august|september|october|november|december"
@@ -94,13 +93,10 @@ class PhraseBook:
             ValueError: not TOML, an unknown key, or a phrase without a content word.
         """
         try:
-            raw = tomllib.loads(text)
+            raw = parse_toml(text)
             tables = [_PhraseTable.model_validate(t) for t in raw.get("phrase", [])]
-        except tomllib.TOMLDecodeError as e:
-            raise ValueError(f"not TOML: {e}") from e
         except ValidationError as e:
-            first = e.errors()[0]
-            raise ValueError(f"phrase: {'.'.join(map(str, first['loc']))}: {first['msg']}") from e
+            raise ValueError(f"phrase: {one_line(e)}") from e
         return cls([_phrase(t) for t in tables], str(raw.get("name", "")))
 
 
@@ -121,12 +117,9 @@ def load_phrases(name: str) -> PhraseBook:
     Raises:
         ValueError: the file is missing or not a phrase book.
     """
-    if name.endswith(".toml"):
-        path = Path(name)
-        if not path.exists():
-            raise ValueError(f"no phrase file {name}")
-        return PhraseBook.from_toml(path.read_text(encoding="utf-8"))
-    found = resources.files(__package__) / "vocabularies" / f"{name}-phrases.toml"
-    return (
-        PhraseBook.from_toml(found.read_text(encoding="utf-8")) if found.is_file() else PhraseBook([], name)
-    )
+    folder = resources.files(__package__) / "vocabularies"
+    if not name.endswith(".toml"):
+        if not (folder / f"{name}-phrases.toml").is_file():
+            return PhraseBook([], name)
+        name = f"{name}-phrases"
+    return PhraseBook.from_toml(named_text(name, folder, "phrase"))

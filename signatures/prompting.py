@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import dspy
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .dimensions import DimensionSchema
+from .toml import named_text, one_line, parse_toml
 
 
 class Prompt(BaseModel):
@@ -48,26 +47,13 @@ def load_prompts(name: str) -> dict[str, Prompt]:
     Raises:
         ValueError: no such set, or a table of it is not a prompt; one line says which.
     """
-    path = Path(name)
-    if path.suffix == ".toml":
-        if not path.exists():
-            raise ValueError(f"no prompt file {name}")
-        text = path.read_text(encoding="utf-8")
-    else:
-        folder = resources.files(__package__) / "prompts"
-        found = folder / f"{name}.toml"
-        if not found.is_file():
-            known = sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
-            raise ValueError(f"no prompt set {name!r}; there are {', '.join(known)}")
-        text = found.read_text(encoding="utf-8")
+    text = named_text(name, resources.files(__package__) / "prompts", "prompt set")
     try:
-        tables: dict[str, Any] = tomllib.loads(text)
-        return {key: Prompt.model_validate(table) for key, table in tables.items()}
-    except tomllib.TOMLDecodeError as e:
-        raise ValueError(f"prompt set {name}: not TOML: {e}") from e
+        return {key: Prompt.model_validate(table) for key, table in parse_toml(text).items()}
     except ValidationError as e:
-        first = e.errors()[0]
-        raise ValueError(f"prompt set {name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from e
+        raise ValueError(f"prompt set {name}: {one_line(e)}") from e
+    except ValueError as e:
+        raise ValueError(f"prompt set {name}: {e}") from e
 
 
 def fingerprint(inputs: Mapping[str, str], output: type[BaseModel]) -> str:

@@ -21,9 +21,9 @@ import numpy.typing as npt
 from ..data import bundled
 from ..data.example import fingerprint
 from ..data.folder import file_fingerprint
-from ..retrievers.atomic import write_text
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError, MissingExtra
+from ..retrievers.files import write_text
 from ..retrievers.taxonomy import Taxonomy
 from .precedents import PrecedentSource
 

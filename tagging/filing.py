@@ -19,9 +19,9 @@ from ..documents.document import Document
 from ..documents.read import SUFFIXES, kind_of, read_document
 from ..documents.source import open_bytes
 from ..programs.methods import Parts
-from ..retrievers.atomic import write_text
 from ..retrievers.base import Ranking, Where
 from ..retrievers.errors import InputError
+from ..retrievers.files import write_text
 from ..retrievers.filters import passing
 from ..retrievers.precedents.loci import company_key
 from ..retrievers.restricted import not_among

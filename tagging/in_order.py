@@ -11,8 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from ..retrievers.describe import describe
-from ..retrievers.errors import InputError
+from ..retrievers.errors import InputError, describe
 from ..signatures.types import Fact
 
 

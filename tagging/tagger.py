@@ -22,9 +22,9 @@ from ..lm.use import models_for
 from ..programs.methods import Parts, build
 from ..programs.presets import name_of, scoped, scopes, spec_named
 from ..programs.spec import Spec
-from ..retrievers.atomic import write_text
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
+from ..retrievers.files import write_text
 from ..retrievers.precedents.loci import company_key
 from ..retrievers.restricted import narrowed
 from ..retrievers.store import open_index, read_manifest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tomllib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ...lm.check import Finding, check, usable
+from ...lm.options import lm_table
 from ...lm.profiles import Profile, Profiles
 from ...lm.serve import VLLM, serve_command, shell_line
 from ...retrievers.errors import InputError, MissingExtra
@@ -32,12 +32,7 @@ def read_profile(file: Path | None, given: Mapping[str, Any], stage: str = "") -
     """
     table: dict[str, Any] = {}
     if file is not None:
-        try:
-            table = dict(tomllib.loads(file.read_text(encoding="utf-8")).get("lm") or {})
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise InputError(str(getattr(error, "strerror", None) or error), file=file) from None
-        if not table:
-            raise InputError("has no [lm] table", file=file)
+        table = lm_table(file)
         given = {k: v for k, v in given.items() if k != "kind"}
     serve = {**(table.get("serve") or {}), **(given.get("serve") or {})}
     table = {**table, **given, **({"serve": serve} if serve else {})}

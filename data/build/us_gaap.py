@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...retrievers.errors import InputError
-from ...retrievers.atomic import make_folder, write_bytes
+from ...retrievers.files import make_folder, write_bytes
 
 XS = "{http://www.w3.org/2001/XMLSchema}"
 XBRLI = "{http://www.xbrl.org/2003/instance}"

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...programs.presets import spec_named
-from ...programs.spec import Spec, one_line
+from ...programs.spec import Spec
 from ...retrievers.errors import InputError
 
 _SPEC_KEYS = set(Spec.model_fields) - {"config", "retriever", "serializer", "options"}
@@ -137,7 +137,7 @@ def parse_experiment(text: str, path: Path) -> Experiment:
     except tomllib.TOMLDecodeError as e:
         raise InputError(f"is not TOML: {e}", file=path) from e
     except ValidationError as e:
-        raise InputError(one_line(e), file=path) from e
+        raise InputError.of_validation(e, file=path) from e
     rows: dict[str, ResolvedRow] = {}
     for place, row in enumerate(table.row):
         where = f"row[{place}] {row.name!r}"

@@ -15,8 +15,8 @@ from ...data.folder import DataFolder, domain_named
 from ...data.parts import make_parts
 from ...lm.use import models_for
 from ...programs.methods import build
-from ...retrievers.atomic import write_text
 from ...retrievers.errors import InputError, MissingExtra
+from ...retrievers.files import write_text
 from ..experiments.experiment import load_experiment
 from ..experiments.subset import restricted
 from .sampling import split_by_context, spread

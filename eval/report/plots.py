@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...retrievers.atomic import make_folder, write_bytes
 from ...retrievers.errors import MissingExtra
+from ...retrievers.files import make_folder, write_bytes
 from ..runs.outcome import RowResult
 from ..runs.run import Run
 from ..stats import Floats

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from ...retrievers.atomic import make_folder, write_text
 from ...retrievers.errors import InputError
+from ...retrievers.files import make_folder, write_text
 from ..runs.folder import RunFolder
 from ..runs.row import Codec
 from ..runs.run import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...retrievers.errors import InputError
-from ...retrievers.atomic import make_folder, write_bytes, write_text
+from ...retrievers.files import make_folder, write_bytes, write_text
 from ...data.example import Example
 from ..metrics import RANKING_MEASURES, grades_of, score_ranking
 from .outcome import Outcome, RowResult

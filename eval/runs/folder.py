@@ -27,7 +27,7 @@ from filelock import FileLock, Timeout
 
 from ... import __version__
 from ...retrievers.errors import InputError
-from ...retrievers.atomic import make_folder, write_bytes, writing
+from ...retrievers.files import make_folder, write_bytes, writing
 from .log import FORMAT, RunLog, check_header, dumps, read_lines
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from ...retrievers.errors import InputError
-from ...retrievers.atomic import writing
+from ...retrievers.files import writing
 
 FORMAT = 1
 """The version of the run folder's files. It changes when old files can no longer be read."""

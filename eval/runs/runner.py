@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ...retrievers.errors import InputError
-from ...retrievers.atomic import write_bytes, write_text
-from ...retrievers.describe import describe
+from ...retrievers.files import write_bytes, write_text
+from ...retrievers.errors import describe
 from ...data.example import Example
 from .outcome import Outcome, RowResult, read_outcome
 from .run import Run

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import open_text
-from ...retrievers.atomic import write_text
+from ...retrievers.files import write_text
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 from ...cli.pages.note import show, summary
-from ...retrievers.atomic import write_text
 from ...retrievers.errors import InputError
+from ...retrievers.files import write_text
 from ...retrievers.taxonomy import Taxonomy
 from ..tags_file import csv_text
 from .coder import Coded, Coder, code_mentions

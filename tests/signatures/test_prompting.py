@@ -167,7 +167,7 @@ def test_what_is_no_prompt_set_is_refused_in_one_line(tmp_path, text, says):
 def test_unknown_sets_and_predictors(tmp_path):
     with pytest.raises(ValueError, match=r"no prompt set 'nope'; there are .*default.*paper"):
         load_prompts("nope")
-    with pytest.raises(ValueError, match="no prompt file"):
+    with pytest.raises(ValueError, match="no prompt set file"):
         load_prompts(str(tmp_path / "none.toml"))
     with pytest.raises(ValueError, match=r"no table \[nope\]"):
         build("nope", {"value": ""}, Description, "default")

@@ -109,7 +109,7 @@ def test_every_row_runs_over_bundled_facts(name, lm, using, dev_facts, us_gaap):
         ("[[row]]\nname='a'\nprogram='FHS'\nset={beta=-1}\n", "beta"),
         ("[[row]]\nname='a'\n", "either program or base"),
         ("[[row]]\nname='a'\nprogram='FHS'\n[[row]]\nname='a'\nprogram='FHS'\n", "twice"),
-        ("colour='red'\n[[row]]\nname='a'\nprogram='FHS'\n", "no setting 'colour'"),
+        ("colour='red'\n[[row]]\nname='a'\nprogram='FHS'\n", "field 'colour': no such setting"),
         ("baseline='x'\n[[row]]\nname='a'\nprogram='FHS'\n", "is no row"),
         ("where={modality=['table']}\n[[row]]\nname='a'\nprogram='FHS'\n", "where.modality"),
         ("[[row]\n", "not TOML"),
