@@ -1,7 +1,7 @@
 """Reading JSONL, CSV and TOML files of users, and writing files.
 
-A complaint names the file, and the line and field where they are known. A written file is replaced as a whole: a
-reader sees the old text or the new one.
+A complaint names the file, and the line and field where they are known. A written file is replaced as a
+whole: a reader sees the old text or the new one.
 """
 
 from __future__ import annotations
