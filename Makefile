@@ -1,28 +1,32 @@
-# make demo   the main job on the bundled filings: no model, no GPU, no download of data
-# make test   tests against an installed wheel, ruff, the type checker and import-linter
-# make bench  measurements, written to build/bench.json
+# make demo         the main job on the bundled filings: no model, no GPU, no download of data
+# make test         tests against an installed wheel, ruff, the type checker and import-linter
+# make test-live    tests that start a real model server, and long comparisons
+# make bench        measurements, written to build/bench.json
+# make lock         renew requirements.lock: the newest versions that pyproject.toml allows
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find package signatures retrievers documents programs lm data tagging asking eval cli -type f ! -path '*/__pycache__/*' 2>/dev/null)
+# Twice quiet: pip's warnings about places it did not look at are nobody's business.
+PIP := $(BIN)/python -m pip install -qq
+ROOMS := package signatures retrievers documents programs lm data tagging asking eval cli
+SOURCES := $(shell find $(ROOMS) -type f ! -path '*/__pycache__/*' 2>/dev/null)
+WORKERS ?= 2
 export HF_HUB_OFFLINE ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 2
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test test-live lint bench lock newest clean
 
-# The environment: a stamp for each set of packages, made again only when pyproject.toml changes.
-$(VENV)/core.stamp: pyproject.toml
+# The environment: a stamp for each set of packages, made again only when what it is made of changes.
+$(VENV)/core.stamp: pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip build
+	$(PIP) --upgrade pip build
 	$(BIN)/python tools/requirements.py core > $(VENV)/core.txt
-	$(BIN)/python -m pip install --quiet -r $(VENV)/core.txt
+	$(PIP) -r $(VENV)/core.txt -c requirements.lock
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/core.stamp
-	$(BIN)/python tools/requirements.py dev > $(VENV)/dev.txt
-	$(BIN)/python -m pip install --quiet -r $(VENV)/dev.txt
-	$(BIN)/python tools/requirements.py nodeps > $(VENV)/nodeps.txt
-	$(BIN)/python -m pip install --quiet --no-deps -r $(VENV)/nodeps.txt
+	$(PIP) --no-deps -r requirements.lock
 	touch $@
 
 # The wheel, built in isolation and installed; made again when a source file changes.
@@ -30,7 +34,7 @@ $(VENV)/wheel.stamp: $(VENV)/core.stamp $(SOURCES) README.md LICENSE NOTICE
 	rm -rf build/wheel build/lib build/bdist.*
 	$(BIN)/python -m build --quiet --wheel --outdir build/wheel .
 	rm -rf build/lib build/bdist.* *.egg-info
-	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall build/wheel/*.whl
+	$(PIP) --no-deps --force-reinstall build/wheel/*.whl
 	touch $@
 
 demo: $(VENV)/wheel.stamp
@@ -44,10 +48,27 @@ lint: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest tests -q
+	$(BIN)/pytest tests -q -n $(WORKERS) -m "not live"
+
+test-live: $(VENV)/wheel.stamp $(VENV)/dev.stamp
+	$(BIN)/pytest tests -q -m live
 
 bench: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	$(BIN)/python bench/run.py
+
+# In an environment of its own, so that what is installed by hand does not get into the lock.
+lock:
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install -qq --upgrade pip
+	$(PYTHON) tools/requirements.py dev > build/lock/dev.txt
+	$(PYTHON) tools/requirements.py nodeps > build/lock/nodeps.txt
+	build/lock/bin/python -m pip install -qq -r build/lock/dev.txt
+	build/lock/bin/python -m pip install -qq --no-deps -r build/lock/nodeps.txt
+	build/lock/bin/python tools/requirements.py frozen > requirements.lock
+
+# What the newest versions break: reported, never a failure.
+newest: $(VENV)/wheel.stamp $(VENV)/dev.stamp
+	-$(BIN)/python tools/newest.py
 
 clean:
 	rm -rf build $(VENV) *.egg-info

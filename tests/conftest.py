@@ -20,6 +20,11 @@ from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext
+from hypothesis import settings
+
+# A slow machine fails no property: examples are counted, never timed.
+settings.register_profile("abduce", deadline=None)
+settings.load_profile("abduce")
 
 pytest_plugins = ("clinical_release", "qa_data")
 

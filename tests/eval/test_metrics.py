@@ -75,7 +75,7 @@ def test_unknown_measures_are_refused(name: str) -> None:
 NAMES = ("R@1", "R@5", "R@20", "MRR@10", "nDCG@5", "nDCG@20")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_shortcut_for_the_papers_columns_is_the_general_definition(data: st.DataObject) -> None:
     ids = data.draw(st.lists(st.integers(0, 400).map(str), unique=True, max_size=300))
@@ -96,7 +96,7 @@ def _random_rankings(seed: int) -> tuple[dict[str, list[str]], dict[str, dict[st
     return runs, qrels
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_parity_with_ir_measures(seed: int) -> None:
     runs, qrels = _random_rankings(seed)
@@ -108,7 +108,7 @@ def test_parity_with_ir_measures(seed: int) -> None:
             assert m.measure(name)(ids, qrels[q]) == pytest.approx(found[q, str(other)], abs=1e-9), name
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_parity_with_ranx(seed: int) -> None:
     runs, qrels = _random_rankings(seed)

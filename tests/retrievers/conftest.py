@@ -1,4 +1,4 @@
-"""Inventories that the retrieval tests share: a real one where the project's data lies, a made one always."""
+"""Inventories that the retrieval tests share: the bundled one, and a made one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import hashlib
 import random
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from abduce.data.domains import FINANCE
+from abduce.data.folder import DataFolder
 from abduce.retrievers.corpus import Corpus, Passage
 from abduce.retrievers.encoders import Text, Vectors
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.retrievers.tokenize import tok
 from abduce.signatures.types import Concept
 
-DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
 WORDS = (
     "asset liability revenue goodwill depreciation expense current net gross deferred tax lease debt equity "
     "cash inventory receivable payable accrued interest income loss gain share stock option award plan"
@@ -45,9 +45,9 @@ def made_taxonomy(n: int = 400, seed: int = 0) -> Taxonomy:
     return Taxonomy(concepts, "made")
 
 
-def us_gaap() -> Taxonomy | None:
-    path = DATA / "finance" / "concepts.jsonl.gz"
-    return Taxonomy.load(path) if path.exists() else None
+def us_gaap() -> Taxonomy:
+    """The bundled concepts, with the document text that a bare file of them has."""
+    return Taxonomy.load(DataFolder.find().root / "finance" / FINANCE.inventory)
 
 
 class WordVectors:
@@ -80,7 +80,7 @@ def _vector(word: str) -> Any:
 @pytest.fixture(scope="session")
 def taxonomy() -> Taxonomy:
     """US-GAAP 2024 where the data folder is there, else made concepts."""
-    return us_gaap() or made_taxonomy()
+    return us_gaap()
 
 
 @pytest.fixture(scope="session")

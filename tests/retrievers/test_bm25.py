@@ -92,12 +92,6 @@ def test_a_tied_score_and_coverage_fall_to_raw_bm25() -> None:
 def test_label_alone_needs_coverage() -> None:
     taxonomy = us_gaap()
     names = "Assets Liabilities Revenues Goodwill Depreciation".split()
-    if taxonomy is None:  # the same mechanism on made concepts: a short label drowned by longer documents
-        concepts = [
-            Concept(id="Assets", label="Assets", definition="sum " + "of the carrying amounts all " * 20)
-        ]
-        concepts += [Concept(id=f"Asset{i}", label=f"Asset {i}", definition="assets " * 3) for i in range(30)]
-        taxonomy, names = Taxonomy(concepts), ["Assets"]
     for w_cov, first in ((1.0, True), (0.0, False)):
         retriever = BM25Retriever(taxonomy, w_cov=w_cov)
         where = [Where(taxonomy[n].datatype) for n in names]

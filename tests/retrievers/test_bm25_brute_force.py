@@ -31,7 +31,7 @@ def test_equals_a_brute_force_over_the_whole_inventory(taxonomy: Taxonomy) -> No
             assert got.candidates == len(expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 5),
     words=st.lists(st.sampled_from([*WORDS, "unknown", "assetLiability"]), max_size=8),
@@ -81,7 +81,7 @@ def sparse() -> list[Taxonomy]:
     return [sparse_taxonomy(n, seed) for seed, n in enumerate((63, 400, 640, 641))]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data(), k=st.sampled_from([1, 2, 5, 10, 300]), w_cov=st.sampled_from([0.0, 0.3, 1.0]))
 def test_equals_a_brute_force_for_rare_and_for_common_words(
     sparse: list[Taxonomy], data: st.DataObject, k: int, w_cov: float

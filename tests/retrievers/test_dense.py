@@ -43,7 +43,7 @@ def brute_force(t: Taxonomy, query: str, where: Where, w_cov: float) -> list[tup
     return sorted(rows)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 3),
     words=st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=6),

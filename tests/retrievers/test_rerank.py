@@ -19,11 +19,14 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cross-encoder of a few thousand weights that prefers "treats" to "causes"."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("sentence_transformers")
+    from tokenizers import BertWordPieceTokenizer
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
     folder = tmp_path_factory.mktemp("tiny")
-    (folder / "vocab.txt").write_text("\n".join(VOCABULARY))
-    words = BertTokenizerFast(vocab_file=str(folder / "vocab.txt"), do_lower_case=True)
+    # The vocabulary is passed as a tokenizer: what BertTokenizerFast makes of a file differs by version.
+    pieces = BertWordPieceTokenizer(vocab={word: i for i, word in enumerate(VOCABULARY)}, lowercase=True)
+    words = BertTokenizerFast(tokenizer_object=pieces._tokenizer)
+    assert words.unk_token_id not in words("aspirin treats pain fever causes").input_ids
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=len(VOCABULARY),

@@ -143,7 +143,7 @@ def test_nothing_allowed_is_an_empty_ranking(index):
     assert len(index.rank(text)) == 0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(
