@@ -153,5 +153,5 @@ def record_judged(judged: Sequence[Judged], config: FHSConfig, trace: Trace) -> 
 
 def rank_by_support(pool: Pool, judged: Sequence[Judged], config: FHSConfig) -> Ranking:
     """The final ranking from the pool and the verdicts (Eq. 2 and 3)."""
-    support = mean_support(pool.ids, [j.verdicts for j in judged], config.abstain)
+    support = mean_support(pool.ids, [j.verdicts for j in judged], config.abstain, config.outside)
     return final_ranking(pool, support, config.beta)

@@ -51,6 +51,8 @@ class FHSConfig(SampleConfig):
         beta: weight of the verifier's support (Eq. 3), at least 0; 0 makes no verifier call.
         forms: which renderings a table fact issues; a text fact issues the definition form only.
         abstain: ``exclude`` abstentions from the support rate, or count them as ``no_support``.
+        outside: the support of a candidate without a verdict: the ``mean`` of the judged ones (Eq. 2), or
+            ``zero`` as in the authors' released FHS-Seq.
         weights: a factor in the fusion for each hypothesis, by index; 1 where there is none (the paper
             weighs none).
         companions: programs whose ranking is fused in beside the hypotheses' own, with the weight of
@@ -62,6 +64,7 @@ class FHSConfig(SampleConfig):
     beta: float = Field(default=0.6, ge=0)
     forms: tuple[Literal["label", "definition"], ...] = ("label", "definition")
     abstain: Literal["exclude", "no_support"] = "exclude"
+    outside: Literal["mean", "zero"] = "mean"
     weights: tuple[float, ...] = ()
     companions: Mapping[str, float] = Field(default_factory=dict)
 

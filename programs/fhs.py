@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import dspy
 
@@ -88,12 +88,19 @@ class FHS(Program):
                 fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
             )
         kept = kept_samples(drawn, self.config.keep, trace)
-        trace.hypotheses += kept
-        unnormalised = [self.schema.unnormalised(h) for h in kept]
-        if any(unnormalised):
-            trace.count("unnormalised_values", sum(map(len, unnormalised)))
-            trace.notes["unnormalised"] = unnormalised
+        self.accept(kept, trace)
         return kept
+
+    def accept(self, hypotheses: Sequence[Hypothesis], trace: Trace) -> None:
+        """Record hypotheses that are used, and log their values that no vocabulary covers.
+
+        ``notes["unnormalised"]`` has one mapping per hypothesis of the trace, where any has such a value.
+        """
+        trace.hypotheses += hypotheses
+        found = sum(len(self.schema.unnormalised(h)) for h in hypotheses)
+        if found:
+            trace.count("unnormalised_values", found)
+            trace.notes["unnormalised"] = [self.schema.unnormalised(h) for h in trace.hypotheses]
 
     def queries(self, fact: Fact, hypotheses: list[Hypothesis], trace: Trace) -> list[Query]:
         """Both renderings of every hypothesis; with no hypothesis left, the direct query (counted)."""

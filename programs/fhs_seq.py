@@ -62,12 +62,12 @@ class FHSSeq(FHS):
             target = target_dimension(judged, self.schema)
             if target is None:
                 break
-            revised = self._revise(fact, current, target, judged[0].window, round_, trace)
+            revised = self._revise(fact, current, target, round_, trace)
             if revised is None:
                 break
             targets.append(target)
             current = revised
-            trace.hypotheses.append(revised)
+            self.accept([revised], trace)
             place = len(trace.hypotheses) - 1
             identifier = self.serializer.identify(fact)
             forms = self.config.forms
@@ -81,7 +81,7 @@ class FHSSeq(FHS):
         return self.answer(rank_by_support(trace.pool, judged, self.config), trace)
 
     def _revise(
-        self, fact: Fact, current: Hypothesis, target: str, window: list[str], round_: int, trace: Trace
+        self, fact: Fact, current: Hypothesis, target: str, round_: int, trace: Trace
     ) -> Hypothesis | None:
         with trace.timed("generate"):
             answer = ask_about(
@@ -93,9 +93,9 @@ class FHSSeq(FHS):
                 index=self.config.J + round_ - 1,
                 temperature=0.0,
                 inputs={
-                    "hypothesis": show_hypothesis(current, self.schema),
+                    "hypothesis": f"{show_hypothesis(current, self.schema)}\n"
+                    f"retrieval_query: {current.retrieval_query}",
                     "dimension": target,
-                    "candidates": self.candidates.show(window),
                 },
             )
         if answer is None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
 import dspy
 
 from ..signatures.dimensions import DimensionSchema
-from ..signatures.fhs import Variation, generator_signature
+from ..signatures.fhs import generator_signature
 from ..signatures.phrases import PhraseBook, load_phrases, undated
 from ..signatures.types import Fact, Hypothesis
 from .calls import ask_about, fan_out
@@ -43,13 +43,8 @@ class LMGenerator(dspy.Module):
         schema: the dimensions that the answer must give.
         serializer: how the evidence is written down.
         prompts: name or path of the prompt set.
-        variation: an arm of the design study: ``varied`` tells each sample to be distinct, ``assigned``
-            gives each its own share of the dimensions. The method itself uses neither. ``precedents`` shows
-            how alike values were tagged (abduce's own).
-        demonstrations: for the variation ``precedents``: a fact to the precedents' text.
-
-    Raises:
-        ValueError: the variation ``precedents`` without demonstrations.
+        demonstrations: a fact to a text that says how alike values were tagged, which is shown too (abduce's
+            own; the method itself shows none).
     """
 
     def __init__(
@@ -57,33 +52,23 @@ class LMGenerator(dspy.Module):
         schema: DimensionSchema,
         serializer: Serializer | None = None,
         prompts: str = "default",
-        variation: Variation = "",
         demonstrations: Callable[[Fact], str] | None = None,
     ) -> None:
         super().__init__()
-        if variation == "precedents" and demonstrations is None:
-            raise ValueError("a generator that is shown precedents needs demonstrations")
         self.demonstrations = demonstrations
         self.schema = schema
         self.serializer = serializer or Serializer()
         self.prompts = prompts
-        self.variation: Variation = variation
-        self.generate = dspy.Predict(generator_signature(schema, prompts, variation))
+        self.generate = dspy.Predict(generator_signature(schema, prompts, demonstrations is not None))
 
     def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
-        return fan_out([partial(self.sample, fact, j, J, temperature, trace) for j in range(J)])
+        told = {} if self.demonstrations is None else {"precedents": self.demonstrations(fact)}
+        return fan_out([partial(self.sample, fact, j, temperature, trace, told) for j in range(J)])
 
-    def sample(self, fact: Fact, j: int, J: int, temperature: float, trace: Trace) -> Hypothesis | None:
-        """Hypothesis ``j`` of ``J``, or None where its replies did not parse."""
-        told: dict[str, str] = {}
-        if self.variation == "varied":
-            told["sample"] = f"reading {j + 1} of {J}"
-        elif self.variation == "precedents" and self.demonstrations is not None:
-            told["precedents"] = self.demonstrations(fact)
-        elif self.variation == "assigned":
-            told["focus"] = (
-                ", ".join(self.schema.names[j % J :: J]) or self.schema.names[j % len(self.schema.names)]
-            )
+    def sample(
+        self, fact: Fact, j: int, temperature: float, trace: Trace, told: Mapping[str, str]
+    ) -> Hypothesis | None:
+        """Hypothesis ``j``, or None where its replies did not parse."""
         answer = ask_about(
             self.generate,
             trace,

@@ -10,7 +10,6 @@ from ..retrievers.base import Retriever
 from ..retrievers.precedents.index import Precedents
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema
-from ..signatures.fhs import Variation
 from .base import Program
 from .config import FHSConfig, SearchConfig
 from .decomposed import Decomposed
@@ -117,11 +116,10 @@ def generator_for(spec: Spec, parts: Parts) -> Generator:
         if parts.precedents is None:
             raise ValueError(NO_PRECEDENTS)
         shown = Demonstrations(parts.precedents(), parts.taxonomy, SHOWN_SCOPES[spec.generator])
-        return LMGenerator(parts.schema, serializer, spec.prompts, "precedents", shown)
+        return LMGenerator(parts.schema, serializer, spec.prompts, shown)
     if spec.generator == "phrases":
         return PhraseGenerator(parts.schema, serializer)
-    variation: Variation = {"lm-varied": "varied", "lm-assigned": "assigned"}.get(spec.generator, "")  # type: ignore[assignment]
-    return LMGenerator(parts.schema, serializer, spec.prompts, variation)
+    return LMGenerator(parts.schema, serializer, spec.prompts)
 
 
 def verifier_for(spec: Spec, parts: Parts, profiles: Profiles) -> Verifier:

@@ -5,6 +5,8 @@ With J = 1, greedy decoding and no headers it is one-pass free-text grounding.
 
 from __future__ import annotations
 
+from typing import cast, get_args
+
 import dspy
 
 from ..retrievers.base import Retriever
@@ -13,11 +15,26 @@ from ..signatures.dimensions import DimensionSchema
 from ..signatures.types import Fact
 from .base import Program
 from .config import SampleConfig
-from .describe import Describer
+from .describe import Describer, OneCall, ReadingsInOneCall, Sampling
 from .fusion import final_ranking
 from .generate import Generator, kept_samples
 from .render import render
 from .serialize import Serializer
+
+
+def describer_for(
+    arm: Sampling | OneCall, schema: DimensionSchema, serializer: Serializer, prompts: str, J: int
+) -> Generator:
+    """What draws the descriptions of an arm.
+
+    Raises:
+        ValueError: no such arm, or more readings than it has.
+    """
+    if arm in get_args(OneCall):
+        return ReadingsInOneCall(schema, serializer, prompts, cast("OneCall", arm), J)
+    if arm in get_args(Sampling):
+        return Describer(schema, serializer, prompts, cast("Sampling", arm))
+    raise ValueError(f"no arm {arm!r}; there are {', '.join((*get_args(Sampling), *get_args(OneCall)))}")
 
 
 class Parallel(Program):
@@ -28,8 +45,9 @@ class Parallel(Program):
         config: J and temperature.
         describer: draws the descriptions; a model-backed one where not given.
         prompts: the prompt set.
-        varied: the forced-variation arm.
-        headers: whether the describer sees a cell's row and column header; one-pass free-text alone does not.
+        arm: how the descriptions come about: samples drawn ``alike`` (the method), ``bare`` (without headers,
+            one-pass free-text), ``varied`` (forced variation) or each ``warmer``; or ``diverse`` or
+            ``directed`` readings of one greedy call (arms of the design study).
     """
 
     config: SampleConfig
@@ -43,12 +61,13 @@ class Parallel(Program):
         serializer: Serializer | None = None,
         taxonomy: Taxonomy | None = None,
         prompts: str = "default",
-        varied: bool = False,
-        headers: bool = True,
+        arm: Sampling | OneCall = "alike",
     ) -> None:
         super().__init__(retriever, serializer, taxonomy, config or SampleConfig())
         self.schema = schema
-        self.describer: Generator = describer or Describer(schema, self.serializer, prompts, varied, headers)
+        self.describer: Generator = describer or describer_for(
+            arm, schema, self.serializer, prompts, self.config.J
+        )
 
     def forward(self, fact: Fact) -> dspy.Prediction:
         trace = self.start()

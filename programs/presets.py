@@ -29,10 +29,10 @@ PRESETS: dict[str, Spec] = {
     # Methods (paper: Table 4)
     "direct": Spec(program="direct"),
     "locus": Spec(program="locus"),
-    "one-pass free-text": _PARALLEL.changed({"J": 1, "temperature": 0.0, "options.headers": False}),
+    "one-pass free-text": _PARALLEL.changed({"J": 1, "temperature": 0.0, "options.arm": "bare"}),
     "one-pass structured": _FHS.changed({"J": 1, "temperature": 0.0, "beta": 0.0}),
     "parallel sampling": _PARALLEL,
-    "parallel sampling (forced variation)": _PARALLEL.changed({"options.varied": True}),
+    "parallel sampling (forced variation)": _PARALLEL.changed({"options.arm": "varied"}),
     "decomposed": Spec(program="decomposed"),
     "intrinsic refinement": Spec(program="refine"),
     "feedback refinement": Spec(program="refine", options={"feedback": True}),
@@ -43,8 +43,9 @@ PRESETS: dict[str, Spec] = {
     "probe: label": Spec(program="probe", options={"text": "label"}),
     "oracle best single": Spec(program="oracle"),
     # Arms of the design study (Table 11)
-    "diversity-prompted": _FHS.changed({"generator": "lm-varied"}),
-    "dimensions assigned": _FHS.changed({"generator": "lm-assigned"}),
+    "stochastic samples": _PARALLEL.changed({"J": 4, "options.arm": "warmer"}),
+    "diversity-prompted": _PARALLEL.changed({"J": 4, "temperature": 0.0, "options.arm": "diverse"}),
+    "dimensions assigned": _PARALLEL.changed({"J": 4, "temperature": 0.0, "options.arm": "directed"}),
     "verifier picks one": Spec(program="verifier-picks"),
     # Ablations (Table 6, Appendix E.2): FHS and the one thing that is taken away or replaced
     "- ensemble": Spec(program="each-alone"),

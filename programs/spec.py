@@ -116,10 +116,9 @@ class Spec(SpecBase):
     Args:
         program: name of the method (a key of :data:`METHODS`).
         config: fields of the method's config class that differ from its defaults.
-        generator: ``lm``, ``rules`` or ``phrases`` (no model), or an arm of the design study:
-            ``lm-varied`` (samples are told to be distinct), ``lm-assigned`` (each has its own share of
-            the dimensions); ``lm-precedents`` shows it the nearest already-tagged facts of other
-            companies, ``lm-precedents-own`` those of the company's own earlier filings too.
+        generator: ``lm``, ``rules`` or ``phrases`` (no model); ``lm-precedents`` shows it the nearest
+            already-tagged facts of other companies, ``lm-precedents-own`` those of the company's own
+            earlier filings too.
         verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
         prompts: name or path of the prompt set.
         verdicts: form of the verifier's answers.
@@ -133,9 +132,7 @@ class Spec(SpecBase):
         state: path of a compiled program's state (``abduce optimize``); empty: none.
     """
 
-    generator: Literal[
-        "lm", "lm-varied", "lm-assigned", "lm-precedents", "lm-precedents-own", "rules", "phrases"
-    ] = "lm"
+    generator: Literal["lm", "lm-precedents", "lm-precedents-own", "rules", "phrases"] = "lm"
     verifier: Literal["lm", "symbolic"] = "lm"
     prompts: str = "default"
     verdicts: VerdictForm = "compact"

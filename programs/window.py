@@ -58,12 +58,13 @@ def mean_support(
     pool: Sequence[str],
     verdicts: Sequence[Sequence[Verdict] | None],
     abstain: Literal["exclude", "no_support"] = "exclude",
+    outside: Literal["mean", "zero"] = "mean",
 ) -> dict[str, float]:
     """``v(c)`` for every candidate of the pool: the mean over hypotheses of Eq. 2.
 
     Under one hypothesis a candidate without a verdict (outside the window, or abstained everywhere)
-    takes the mean support of the judged ones; where nothing was judged, or the call failed (None),
-    v_j is 0 for all.
+    takes the mean support of the judged ones, or 0 (``outside="zero"``); where nothing was judged, or the
+    call failed (None), v_j is 0 for all.
     """
     if not verdicts:
         return {}
@@ -73,7 +74,7 @@ def mean_support(
         known: Mapping[str, float] = {c: s for c, s in values.items() if s is not None}
         if not known:
             continue
-        mean = sum(known.values()) / len(known)
+        mean = sum(known.values()) / len(known) if outside == "mean" else 0.0
         for candidate in pool:
             total[candidate] += known.get(candidate, mean)
     return {c: s / len(verdicts) for c, s in total.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
 
 import dspy
 
@@ -22,25 +21,20 @@ EVIDENCE = {
 """Every part of a fact that a model may read, in the paper's order."""
 
 
-Variation = Literal["", "varied", "assigned", "precedents"]
-"""What a generator is told besides the evidence: nothing (the method); to be distinct, or a focus of its own
-(arms of the design study; paper: Table 11); how alike values were tagged before (abduce's own)."""
-
-_TOLD = {
-    "": {},
-    "varied": {"sample": "which of the readings this is"},
-    "assigned": {"focus": "the dimensions that this reading is about"},
-    "precedents": {"precedents": "how values at similar places of other filings were tagged"},
-}
+PRECEDENTS = {"precedents": "how values at similar places of other filings were tagged"}
+"""What a generator of abduce's own is shown besides the evidence."""
 
 
 @lru_cache(maxsize=32)
 def generator_signature(
-    schema: DimensionSchema, prompts: str = "default", variation: Variation = ""
+    schema: DimensionSchema, prompts: str = "default", precedents: bool = False
 ) -> type[dspy.Signature]:
-    """Evidence to one factorized hypothesis. No taxonomy and no candidate is shown."""
-    name = f"generator_{variation}".rstrip("_")
-    return build(name, EVIDENCE | _TOLD[variation], hypothesis_answer(schema), prompts, schema)
+    """Evidence to one factorized hypothesis. No taxonomy and no candidate is shown.
+
+    ``precedents``: how alike values were tagged before is shown too (abduce's own).
+    """
+    name, more = ("generator_precedents", PRECEDENTS) if precedents else ("generator", {})
+    return build(name, EVIDENCE | more, hypothesis_answer(schema), prompts, schema)
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,14 @@ import dspy
 from .dimensions import DimensionSchema
 from .fhs import EVIDENCE
 from .prompting import build
-from .replies import Description, DimensionRevision, Revision, SubQueries
+from .replies import (
+    Description,
+    DimensionRevision,
+    DirectedReadings,
+    Revision,
+    SubQueries,
+    readings_answer,
+)
 
 HEADERS = frozenset({"row_header", "column_header"})
 """The parts of the evidence that one-pass free-text grounding alone does not see."""
@@ -29,6 +36,18 @@ def varied_signature(schema: DimensionSchema, prompts: str = "default") -> type[
     """The forced-variation arm: the model is told which sample of how many it is."""
     inputs = EVIDENCE | {"sample": "which of the samples this is"}
     return build("describe_varied", inputs, Description, prompts, schema)
+
+
+@lru_cache(maxsize=16)
+def diverse_signature(schema: DimensionSchema, J: int, prompts: str = "default") -> type[dspy.Signature]:
+    """The diversity prompt of the design study: one call, ``J`` readings (paper: Table 11, Panel A)."""
+    return build("describe_diverse", EVIDENCE, readings_answer(J), prompts, schema)
+
+
+@lru_cache(maxsize=16)
+def directed_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
+    """The dimension-directed arm: one call, four readings that each differ in one respect."""
+    return build("describe_directed", EVIDENCE, DirectedReadings, prompts, schema)
 
 
 @lru_cache(maxsize=16)
@@ -56,10 +75,12 @@ def feedback_signature(schema: DimensionSchema, prompts: str = "default") -> typ
 
 @lru_cache(maxsize=16)
 def revise_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
-    """FHS-Seq: revise one dimension of the current hypothesis (paper: Section 4.5, Appendix F)."""
+    """FHS-Seq: revise one dimension of the current hypothesis (paper: Section 4.5, Appendix F).
+
+    Like a generator it sees no candidate.
+    """
     inputs = EVIDENCE | {
-        "candidates": "the candidates of the last window, numbered",
-        "hypothesis": "the current hypothesis: one value a dimension",
-        "dimension": "the dimension to revise",
+        "hypothesis": "the current hypothesis: one value per dimension, and its retrieval query",
+        "dimension": "the dimension to revise: the one that the verdicts speak against",
     }
     return build("revise", inputs, DimensionRevision, prompts, schema)

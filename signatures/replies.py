@@ -83,6 +83,29 @@ class Description(Answer):
     description: Query
 
 
+class DirectedReadings(Answer):
+    """Four whole readings, each of which may differ from the plain one in the respect that names it."""
+
+    family: Query
+    period: Query
+    qualifier_and_aggregation: Query
+    scope: Query
+
+    def readings(self) -> list[str]:
+        """The readings in the order of the fields."""
+        return [self.family, self.period, self.qualifier_and_aggregation, self.scope]
+
+
+class Readings(Answer):
+    """Several whole readings of one fact."""
+
+    descriptions: list[Query]
+
+    def readings(self) -> list[str]:
+        """The readings in their order."""
+        return list(self.descriptions)
+
+
 class Revision(Answer):
     """A critique of the previous interpretation and the description that replaces it."""
 
@@ -110,6 +133,13 @@ class DimensionRevision(Answer):
 
     value: Value
     retrieval_query: Query
+
+
+@lru_cache(maxsize=16)
+def readings_answer(n: int) -> type[Readings]:
+    """Exactly ``n`` readings."""
+    field: Any = (list[Query], Field(min_length=n, max_length=n))
+    return create_model("Readings", __base__=Readings, descriptions=field)
 
 
 @lru_cache(maxsize=32)

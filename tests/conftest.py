@@ -36,6 +36,8 @@ STAGES = {
     "verifier": "You check candidate",
     "selector": "from a ranked list of candidates",
     "varied": "Several samples of this description are drawn",
+    "diverse": "several different readings of",
+    "directed": "four complete readings of",
     "describe": "describe what the located value means",
     "decompose": "into four search queries",
     "critique": "No search result is shown",
@@ -60,7 +62,8 @@ class ScriptedLM(dspy.BaseLM):
 
     ``replies`` maps a stage to the answer as a dict, to a raw text (which need not parse), or to a
     function of the :class:`Asked` request. ``asked[i].sample`` is the number of the sample, from 0, and
-    100 more where the request is a retry.
+    100 more where the request is a retry. The one-call arms (``diverse``, ``directed``) repeat what
+    ``describe`` says where they are not given.
     """
 
     def __init__(self, **replies):
@@ -83,9 +86,14 @@ class ScriptedLM(dspy.BaseLM):
         )
         with self._lock:
             self.asked.append(request)
-        reply = self.replies[stage]
+        repeated = stage in ("diverse", "directed") and stage not in self.replies
+        reply = self.replies["describe" if repeated else stage]
         if callable(reply):
             reply = reply(request)
+        if repeated:
+            said = reply["description"]
+            respects = ("family", "period", "qualifier_and_aggregation", "scope")
+            reply = {"descriptions": [said] * 4} if stage == "diverse" else dict.fromkeys(respects, said)
         if isinstance(reply, Exception):
             raise reply
         body = reply if isinstance(reply, str) else json.dumps(reply)

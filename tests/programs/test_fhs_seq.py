@@ -104,6 +104,45 @@ class TestRounds:
         assert all(h.values["Scope"] == "plan" for h in trace.hypotheses)
         assert trace.hypotheses[2].categories["Family"] == ()  # normalised anew
 
+    def test_the_reviser_sees_the_whole_hypothesis_and_the_directive_and_no_candidate(
+        self, index, schema, using, scripted, reply, table_fact
+    ):
+        lm = scripted(**self.replies(reply, rounds_of_dissent=99))
+        self.run(index, schema, using, lm, table_fact, rounds=2)
+        first, second = lm.of("revise")
+        assert first.field("hypothesis").split("\n") == [
+            "Family: debt",
+            "Role: UNRESOLVED",
+            "Event: UNRESOLVED",
+            "Qualifier: UNRESOLVED",
+            "Scope: plan",
+            "Temporal: UNRESOLVED",
+            "retrieval_query: alpha0",
+        ]
+        assert second.field("hypothesis").endswith("retrieval_query: revised1")
+        for asked in (first, second):
+            assert asked.field("row_header") == "Debt | Long-term"
+            assert asked.field("candidates") is None
+            assert not [c for c in ("DebtCurrent", "LeaseExpense", "Goodwill") if c in asked.prompt]
+
+    def test_unnormalised_revisions_are_counted(self, index, schema, using, scripted, reply, table_fact):
+        lm = scripted(**self.replies(reply, rounds_of_dissent=99))
+        trace = self.run(index, schema, using, lm, table_fact, rounds=2).trace
+        # "debt" and "plan" are in the vocabulary; "lease1" and "lease2" are not.
+        assert trace.counters["unnormalised_values"] == 2
+        assert trace.notes["unnormalised"] == [{}, {}, {"Family": "lease1"}, {"Family": "lease2"}]
+
+    @pytest.mark.parametrize(("outside", "support"), [("mean", 0.5), ("zero", 0.0)])
+    def test_what_is_outside_the_window_takes_the_mean_or_0(
+        self, outside, support, table_retriever, tiny, schema, using, scripted, reply, table_fact
+    ):
+        index = table_retriever(tiny, {"alpha": ["Cash", "DebtCurrent", "Goodwill"]})
+        verify = {"verdicts": ["sxxxxx", "nxxxxx"]}
+        lm = scripted(generator=reply("alpha", Family="debt"), verifier=verify)
+        ranking = self.run(index, schema, using, lm, table_fact, rounds=0, J=1, Kv=2, outside=outside).ranking
+        found = dict(zip(ranking.ids, ranking.components["support"].tolist(), strict=True))
+        assert sorted(found.values()) == sorted([1.0, 0.0, support])
+
     def test_it_stops_where_no_dimension_has_a_positive_balance(
         self, index, schema, using, scripted, reply, table_fact
     ):

@@ -228,18 +228,47 @@ def _abstain(asked):
 
 
 class TestDesignArms:
-    def test_assigned_dimensions_are_shared_out(self, run, scripted, reply, schema):
-        lm = scripted(generator=reply("alpha"), verifier=_abstain)
-        run("dimensions assigned", lm)
-        assert sorted(a.field("focus") for a in lm.of("generator")) == [
-            "Family, Event, Scope",
-            "Role, Qualifier, Temporal",
-        ]
+    """Table 11, Panel A: free-text generators, one ranking each; Panel B is FHS."""
 
-    def test_diversity_prompted_samples_know_their_number(self, run, scripted, reply):
-        lm = scripted(generator=reply("alpha"), verifier=_abstain)
-        run("diversity-prompted", lm)
-        assert sorted(a.field("sample") for a in lm.of("generator")) == ["reading 1 of 2", "reading 2 of 2"]
+    def test_each_stochastic_sample_is_warmer(self, run, scripted):
+        lm = scripted(describe=described("alpha", "beta", "gamma", "delta"))
+        prediction = run("stochastic samples", lm)
+        assert sorted(a.config["temperature"] for a in lm.asked) == pytest.approx([0.8, 1.0, 1.2, 1.4])
+        assert len({a.prompt for a in lm.asked}) == 1
+        assert [q.hypothesis for q in prediction.trace.queries] == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize(
+        ("name", "stage", "said"),
+        [
+            ("diversity-prompted", "diverse", {"descriptions": ["alpha", "beta", "gamma", "delta"]}),
+            (
+                "dimensions assigned",
+                "directed",
+                {"family": "alpha", "period": "beta", "qualifier_and_aggregation": "gamma", "scope": "delta"},
+            ),
+        ],
+    )
+    def test_one_greedy_call_gives_four_whole_readings(self, run, scripted, name, stage, said):
+        lm = scripted(**{stage: said})
+        prediction = run(name, lm)
+        (asked,) = lm.asked
+        assert asked.config["temperature"] == 0.0
+        assert asked.field("row_header") == "Debt | Long-term"
+        assert [q.text.split()[-1] for q in prediction.trace.queries] == ["alpha", "beta", "gamma", "delta"]
+        assert [list(r.ids) for r in prediction.trace.rankings] == list(RANKINGS.values())
+
+    def test_a_reply_with_too_few_readings_is_asked_for_again_and_then_dropped(self, run, scripted):
+        lm = scripted(diverse={"descriptions": ["alpha", "beta"]})
+        prediction = run("diversity-prompted", lm)
+        assert len(lm.asked) == 2
+        assert [q.form for q in prediction.trace.queries] == ["direct"]
+        assert prediction.trace.counters["direct_fallback"] == 1
+
+    def test_there_are_four_directed_readings_at_most(self, run, scripted):
+        with pytest.raises(ValueError, match="J is at most 4"):
+            run("dimensions assigned", scripted(), changes={"J": 5})
+        with pytest.raises(ValueError, match="no arm 'odd'"):
+            run("parallel sampling", scripted(), changes={"options.arm": "odd"})
 
 
 class TestAblations:

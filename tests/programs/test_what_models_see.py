@@ -53,7 +53,7 @@ def test_generators_see_no_taxonomy(name, lm, using, tiny, tiny_index, schema, t
     parts = Parts(lambda _: tiny_index, tiny, schema, profiles=Profiles(schema, tiny))
     with using(lm):
         build(PRESETS[name], parts)(fact=table_fact)
-    for stage in ("generator", "describe", "varied", "decompose", "critique"):
+    for stage in ("generator", "describe", "varied", "diverse", "directed", "decompose", "critique"):
         for asked in lm.of(stage):
             assert "DebtNoncurrent" not in asked.prompt, stage
 
