@@ -91,8 +91,8 @@ class Retriever(Protocol):
         """Rank documents for each query.
 
         Args:
-            queries: any texts; an empty one is answered like one without a known token.
-            k: how many places at most, at least 1; fewer come back where fewer documents pass.
+            queries: any texts. Where words are compared, one without a known word finds nothing.
+            k: how many places at most, at least 1; fewer come back where fewer documents are found.
             where: one filter per query, or None for no filter at all.
 
         Raises:

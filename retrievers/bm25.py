@@ -62,8 +62,9 @@ class BM25Retriever:
         repeats: count a query token as often as it occurs, as Lucene does; by default once (SPEC section 2).
 
     A ranking's score components are ``bm25`` (raw), ``bm25_norm``, ``cov_label`` and ``cov_query``.
-    Ties fall by score, label coverage, query coverage, raw BM25, then id. A document's tokens in the
-    index over everything are those of its datatype followed by those of its text.
+    Ties fall by score, label coverage, query coverage, raw BM25, then id. A document that shares no token
+    with the query is not returned, so a query without a known word finds nothing. A document's tokens in
+    the index over everything are those of its datatype followed by those of its text.
 
     Raises:
         ValueError: a setting out of range.

@@ -14,7 +14,10 @@ from abduce.retrievers.tokenize import tok
 def brute_force(
     collection: Collection[Any], query: str, datatype: str | None, keep: Any, w_cov: float = 1.0
 ) -> list[tuple[float, ...]]:
-    """SPEC section 2, written down as slowly as it reads: (-score, -label, -query, -bm25, id), ascending."""
+    """SPEC section 2, written down as slowly as it reads: (-score, -label, -query, -bm25, id), ascending.
+
+    Documents that share no token with the query are left out.
+    """
     with_datatype = datatype is None
     chosen = [c for c in collection if datatype is None or collection.datatype(c) == datatype]
     docs = [Counter(tok(collection.document(c, with_datatype))) for c in chosen]
@@ -38,8 +41,14 @@ def brute_force(
         label = set(tok(collection.heading(c)))
         cov_label, cov_query = len(q & label) / max(len(label), 1), len(q & label) / max(len(q), 1)
         norm = (r - low) / (high - low) if high > low else 1.0
-        ranked.append((-(norm + w_cov * (cov_label + cov_query)), -cov_label, -cov_query, -r, c.id))
+        if r > 0 or cov_label > 0:
+            ranked.append((-(norm + w_cov * (cov_label + cov_query)), -cov_label, -cov_query, -r, c.id))
     return sorted(ranked)
+
+
+def passing(collection: Collection[Any], datatype: str | None, keep: Any) -> int:
+    """How many documents pass the filter."""
+    return sum(datatype in (None, collection.datatype(c)) and keep(c) for c in collection)
 
 
 def agree(ranking: Any, expected: list[tuple[float, ...]], k: int) -> None:
