@@ -75,6 +75,7 @@ class Trace:
 
     Counters are named by what they count: ``llm_calls``, ``retrievals``, ``pool`` (the size of U),
     ``dropped_replies``, ``failed_rounds``, ``direct_fallback``, ``datatype_fallback``,
+    ``cut_queries`` (longer than what was read of them),
     ``truncated_contexts``, ``context_backoffs``, ``unnormalised_values``,
     ``failed_verifications`` (the call failed: v_j = 0),
     ``empty_verifications`` (nothing was judged: v_j = 0), ``verified_again`` (a replay asked the verifier),
@@ -116,3 +117,6 @@ class Trace:
         fallbacks = sum(r.fell_back for r in rankings)
         if fallbacks:
             self.count("datatype_fallback", fallbacks)
+        cut = sum(r.cut for r in rankings)
+        if cut:
+            self.count("cut_queries", cut)

@@ -28,7 +28,8 @@ class Ranking:
 
     ``scores`` and every array of ``components`` have shape ``(len(ids),)``. ``candidates`` is the
     number of documents that passed the filter (0: not known). ``fell_back`` says that the datatype
-    filter did not apply (missing, or unknown to the taxonomy) and everything was searched.
+    filter did not apply (missing, or unknown to the taxonomy) and everything was searched, ``cut`` that the
+    query was longer than what the encoder reads.
     """
 
     ids: Sequence[str]
@@ -36,6 +37,7 @@ class Ranking:
     components: Mapping[str, Floats] = field(default_factory=dict)
     candidates: int = 0
     fell_back: bool = False
+    cut: bool = False
 
     @classmethod
     def of(cls, ids: Sequence[str], scores: Sequence[float] | None = None, **kwargs: Any) -> Ranking:
@@ -65,7 +67,7 @@ class Ranking:
     def top(self, k: int) -> Ranking:
         """The first ``k`` places."""
         parts = {name: values[:k] for name, values in self.components.items()}
-        return Ranking(self.ids[:k], self.scores[:k], parts, self.candidates, self.fell_back)
+        return Ranking(self.ids[:k], self.scores[:k], parts, self.candidates, self.fell_back, self.cut)
 
 
 @dataclass(frozen=True)

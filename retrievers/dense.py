@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from .base import Ranking, Where, check_search
 from .collection import Collection
 from .coverage import LabelCoverage
-from .encoders import Encoder, Text, Vectors
+from .encoders import Encoder, Text, Vectors, cut_queries
 from .errors import InputError
 from .filters import EVERYTHING, Mask, applied_datatype, fell_back, passing
 from .store import open_index, trusting, writing
@@ -99,7 +100,9 @@ class DenseRetriever:
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(bad):
             raise InputError(f"the encoder's vector of query {int(bad[0]) + 1} is not finite")
-        return self.search_by_vector(vectors, k, where, queries)
+        found = self.search_by_vector(vectors, k, where, queries)
+        cut = cut_queries(self.encoder, queries)
+        return [replace(r, cut=True) if long else r for r, long in zip(found, cut, strict=True)]
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors (Q, d) of queries, by the encoder of queries."""

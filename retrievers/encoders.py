@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import InputError, MissingExtra
+
+log = logging.getLogger(__name__)
 
 Vectors = npt.NDArray[np.float32]
 Text = str | tuple[str, str]
@@ -26,7 +29,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "pooling": "cls",
         "normalize": False,
         "document_tokens": 512,
-        "query_tokens": 64,
         "pairs": True,
     },
 }
@@ -48,6 +50,20 @@ class Encoder(Protocol):
         ...
 
 
+@runtime_checkable
+class LimitedEncoder(Protocol):
+    """An encoder that knows which queries are longer than what it reads."""
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """For each query whether its end is not read."""
+        ...
+
+
+def cut_queries(encoder: object, texts: Sequence[str]) -> list[bool]:
+    """For each query whether the encoder leaves out its end; False where the encoder cannot tell."""
+    return encoder.cut(texts) if isinstance(encoder, LimitedEncoder) else [False] * len(texts)
+
+
 class SentenceEncoder:
     """One sentence-transformers model, or two that share a space (MedCPT).
 
@@ -57,7 +73,8 @@ class SentenceEncoder:
         query_model: the model of the queries; None: the same.
         pooling: ``cls`` or ``mean`` over a plain transformer; None: what the model folder declares.
         normalize: scale vectors to length 1, so that the inner product is the cosine.
-        query_tokens, document_tokens: longest input, in tokens; None: what the model declares.
+        query_tokens, document_tokens: longest input, in tokens; None: what the model declares. What is longer
+            is cut: of a query that is counted, of documents it is logged.
         query_prompt, document_prompt: text put in front of every input.
         pairs: give documents as (heading, rest) pairs, as MedCPT's article encoder was trained.
         batch: texts a forward pass.
@@ -111,10 +128,32 @@ class SentenceEncoder:
         prompt = self._prompts[0]
         return self._encode(self._queries, [prompt + t for t in texts], False)
 
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """For each query whether it has more tokens than the model reads."""
+        return self._cut(self._queries, [self._prompts[0] + t for t in texts])
+
     def encode_documents(self, texts: Sequence[Text], progress: bool = False) -> Vectors:
         prompt = self._prompts[1]
         prompted = [prompt + t if isinstance(t, str) else (prompt + t[0], t[1]) for t in texts]
+        if cut := sum(self._cut(self._documents, prompted)):
+            log.warning(
+                "%d of %d documents are longer than the %d tokens that %s reads",
+                cut,
+                len(texts),
+                self._documents.max_seq_length,
+                self.name,
+            )
         return self._encode(self._documents, prompted, progress)
+
+    def _cut(self, model: Any, texts: Sequence[Text]) -> list[bool]:
+        limit = model.max_seq_length
+        if limit is None or not texts:
+            return [False] * len(texts)
+        first = [t if isinstance(t, str) else t[0] for t in texts]
+        second = None if isinstance(texts[0], str) else [t[1] for t in texts]
+        with self._lock:
+            numbers = model.tokenizer(first, second, truncation=False, verbose=False)["input_ids"]
+        return [len(n) > limit for n in numbers]
 
     def _encode(self, model: Any, texts: Sequence[Text], progress: bool) -> Vectors:
         with self._lock:

@@ -95,6 +95,7 @@ class HybridRetriever:
             },
             candidates=max(r.candidates for r in given),
             fell_back=any(r.fell_back for r in given),
+            cut=any(r.cut for r in given),
         )
 
     def _shares(self, ranking: Ranking) -> list[float]:

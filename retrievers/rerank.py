@@ -134,4 +134,4 @@ class RerankRetriever:
         merged = np.concatenate([scores[order[:n]], floor - np.arange(1, total - n + 1)])
         parts = {"rank_first": order + 1.0, "score_first": ranking.scores[order]}
         ids = [ranking.ids[i] for i in order.tolist()]
-        return Ranking(ids, merged, parts, ranking.candidates, ranking.fell_back)
+        return Ranking(ids, merged, parts, ranking.candidates, ranking.fell_back, ranking.cut)

@@ -5,6 +5,7 @@ Instructions are this project's own words. Every reply is a pydantic model that 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import dspy
@@ -23,7 +24,15 @@ def _as_list(value: Any) -> Any:
 
 Phrase = Annotated[str, Field(max_length=300), cut(300)]
 Phrases = Annotated[list[Phrase], Field(max_length=8), cut(8), BeforeValidator(_as_list)]
-Query = Annotated[str, Field(min_length=1, max_length=500), cut(500)]
+MAX_QUERY = 2_400
+"""Characters of one query: more than the 512 tokens that encoders of passages read."""
+
+Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY), cut(MAX_QUERY)]
+
+
+def cut_short(queries: Iterable[str]) -> int:
+    """How many queries that a model wrote are as long as they may be: their end is missing."""
+    return sum(len(query) == MAX_QUERY for query in queries)
 
 
 class WorkingState(Reply):

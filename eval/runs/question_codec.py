@@ -27,6 +27,7 @@ COUNTED = (
     "left_out",
     "dropped_replies",
     "direct_fallback",
+    "cut_queries",
     "answer_off_options",
     "no_candidates",
     "main_rag_no_logprobs",

@@ -9,7 +9,13 @@ from typing import Any, Protocol
 import dspy
 
 from ...retrievers.base import Retriever
-from ...signatures.hcqr import Formulate, FormulateWithoutOptions, ProposeAnswers, RewriteByHypothesis
+from ...signatures.hcqr import (
+    Formulate,
+    FormulateWithoutOptions,
+    ProposeAnswers,
+    RewriteByHypothesis,
+    cut_short,
+)
 from ...signatures.options import LETTERS, Choices
 from ...signatures.types import Question
 from ..calls import ask
@@ -83,13 +89,15 @@ class LMPlanner(dspy.Module):
             )
         if queries is None:
             return None
+        written = {"q1": queries.support, "q2": queries.distinction, "q3": queries.key_features}
+        trace.count("cut_queries", cut_short(written.values()))
         return Plan(
             hypothesis,
             choices.keys[letter] if letter else None,
             state.discriminating_features,
             state.confirming_evidence,
             state.brief_reasoning,
-            {"q1": queries.support, "q2": queries.distinction, "q3": queries.key_features},
+            written,
         )
 
 

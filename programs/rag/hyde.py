@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...retrievers.base import Ranking, Retriever
+from ...retrievers.encoders import cut_queries
 from ...signatures.hcqr import WriteHypotheticalPassage
 from ...signatures.types import Question
 from ..calls import ask, fan_out
@@ -75,6 +76,7 @@ class HyDE(RAG):
             trace.count("direct_fallback")
         with trace.timed("retrieve"):
             if isinstance(self.retriever, VectorRetriever):
+                trace.count("cut_queries", sum(cut_queries(self.retriever.encoder, [question.text])))
                 vector = mean_vector(self.retriever.encoder, question.text, written)
                 ranking = self.retriever.search_by_vector(vector, self.config.B_max)[0]
             else:

@@ -7,7 +7,7 @@ from typing import Any
 import dspy
 
 from ...retrievers.base import Retriever
-from ...signatures.hcqr import Paraphrase, ParaphraseWithOptions
+from ...signatures.hcqr import Paraphrase, ParaphraseWithOptions, cut_short
 from ...signatures.options import Choices
 from ...signatures.types import Question
 from ..calls import ask
@@ -42,4 +42,5 @@ class Rewriting(RAG):
         if queries is None:
             return self.fall_back(question, trace)
         named = {"q1": queries.query_1, "q2": queries.query_2, "q3": queries.query_3}
+        trace.count("cut_queries", cut_short(named.values()))
         return fuse(self.search(named, self.config.per_query, trace), self.passages, self.config.B_max)

@@ -51,9 +51,8 @@ def test_votes_first_then_the_locus_query(parts):
     program = build(spec_named("precedents (others)"), parts)
     prediction = program(fact=fact("q", "Net sales goodwill", filing="Q", company="NEW"))
     ranking = prediction.ranking
-    assert ranking.ids[:2] == ["Revenues", "Goodwill"]
-    assert sorted(ranking.ids) == sorted(LABELS)
-    assert ranking.scores[0] > 0 > ranking.scores[1] > ranking.scores[-1]
+    assert ranking.ids == ["Revenues", "Goodwill"]  # a concept without a word of the locus is no hit
+    assert ranking.scores[0] > 0 > ranking.scores[1]
     trace = prediction.trace
     assert [q.form for q in trace.queries] == ["precedents", "locus"]
     assert trace.counters["retrievals"] == 2
@@ -69,7 +68,7 @@ def test_scopes(parts):
     alpha = fact("q", "Net sales", filing="Q", company="Alpha")
     others = build(spec_named("precedents (others)"), parts)(fact=alpha).ranking
     own = build(spec_named("precedents (own)"), parts)(fact=alpha).ranking
-    assert others.scores[0] <= 0
+    assert len(others) == 0
     assert own.ids[0] == "Revenues"
 
 

@@ -11,7 +11,7 @@ import pytest
 from abduce.retrievers.base import Retriever, Where
 from abduce.retrievers.corpus import Corpus
 from abduce.retrievers.dense import DenseRetriever
-from abduce.retrievers.encoders import SentenceEncoder, Vectors
+from abduce.retrievers.encoders import PRESETS, SentenceEncoder, Vectors
 from abduce.retrievers.errors import InputError, MissingExtra
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.retrievers.tokenize import tok
@@ -240,7 +240,24 @@ def test_two_encoders_cls_pooling_and_pairs_equal_the_plain_transformer(minilm: 
     pair = ("Malaria", long)
     np.testing.assert_allclose(encoder.encode_documents([pair]), plain([list(pair)], 16), atol=1e-5)
     corpus = DenseRetriever(made_corpus(), encoder, w_cov=0.0)
-    assert corpus.search(["malaria"], 1)[0].ids == ["m"]
+    short, cut = corpus.search(["malaria", long], 1)
+    assert short.ids == ["m"]
+    assert (short.cut, cut.cut) == (False, True)
+
+
+def test_a_model_reads_as_much_as_it_declares(minilm: str, caplog: pytest.LogCaptureFixture) -> None:
+    """256 tokens: the end of a long stem, which asks, is read; what is longer is told."""
+    encoder = SentenceEncoder(minilm, device="cpu")
+    stem = "A 45-year-old man has fever. " * 20
+    heart, bone = encoder.encode_queries([stem + "Which heart drug?", stem + "Which bone fracture?"])
+    assert not np.allclose(heart, bone, atol=1e-4)
+    assert encoder.cut([stem, stem * 4, "fever"]) == [False, True, False]
+    encoder.encode_documents(["fever", stem * 4])
+    assert "1 of 2 documents are longer than the 256 tokens" in caplog.text
+
+
+def test_medcpts_queries_are_not_cut_shorter_than_its_model_reads() -> None:
+    assert "query_tokens" not in PRESETS["medcpt"]
 
 
 def made_corpus() -> Corpus:

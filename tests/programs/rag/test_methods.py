@@ -405,5 +405,6 @@ def test_long_replies_are_cut_not_lost(using, scripted, replies, table_retriever
     assert result.trace.counters["dropped_replies"] == 0
     plan = result.trace.notes["plan"]
     assert plan["hypothesis_key"] == "B"
-    assert [len(q) for q in plan["queries"].values()] == [500] * 3
+    assert [len(q) for q in plan["queries"].values()] == [2100, 2400, 2400]
+    assert result.trace.counters["cut_queries"] == 2
     assert [len(f) for f in plan["confirming_evidence"]] == [300] * 8
