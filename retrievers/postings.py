@@ -1,4 +1,4 @@
-"""Inverted lists with BM25 weights; the weights come from bm25s' own scoring functions."""
+"""Inverted lists with BM25 weights; the weights come from an index of bm25s."""
 
 from __future__ import annotations
 
@@ -121,15 +121,12 @@ class Postings:
             k1, b: BM25's constants.
         """
         n = len(rows)
-        pairs, counts = np.unique(documents.tokens * np.int64(n) + documents.owners(), return_counts=True)
         label_pairs = np.unique(labels.tokens * np.int64(n) + labels.owners())
-        weights = _weights(pairs // n, pairs % n, counts, np.diff(documents.starts), n_tokens, k1, b)
-        if not (weights > 0).all():  # an extreme k1: such a posting says nothing
-            pairs, weights = pairs[weights > 0], weights[weights > 0]
+        indptr, indices, weights = _weighted(documents, n_tokens, k1, b)
         return cls(
             rows,
-            _starts(np.bincount(pairs // n, minlength=n_tokens)),
-            (pairs % n).astype(np.int32),
+            indptr,
+            indices,
             weights,
             _starts(np.bincount(label_pairs // n, minlength=n_tokens)),
             (label_pairs % n).astype(np.int32),
@@ -161,25 +158,20 @@ def _fit(starts: Longs, documents: Ints, n: int) -> bool:
     return len(documents) == 0 or bool(documents.min() >= 0 and documents.max() < n)
 
 
-def _weights(
-    tokens: Longs, owners: Longs, counts: Longs, lengths: Longs, n_tokens: int, k1: float, b: float
-) -> Floats:
-    """The BM25 weight (Lucene's idf and saturation) of each (token, document) pair.
+def _weighted(documents: TokenLists, n_tokens: int, k1: float, b: float) -> tuple[Longs, Ints, Floats]:
+    """Starts, documents and BM25 weights (Lucene's idf and saturation) of every token's list."""
+    import bm25s
 
-    bm25s computes them: its scoring functions are called on whole arrays here, where its own indexing
-    loop calls them document by document.
-    """
-    from bm25s import scoring
-
-    if not len(tokens):
-        return np.zeros(0)
-    idf = scoring._select_idf_scorer("lucene")
-    saturation = scoring._select_tfc_scorer("lucene")
-    frequencies = np.bincount(tokens, minlength=n_tokens)
-    by_frequency = np.zeros(int(frequencies.max()) + 1)
-    for f in np.unique(frequencies[frequencies > 0]).tolist():
-        by_frequency[f] = idf(f, N=len(lengths))
-    tfc = saturation(
-        tf_array=counts.astype(np.float64), l_d=lengths[owners], l_avg=lengths.mean(), k1=k1, b=b
-    )
-    return np.asarray(by_frequency[frequencies[tokens]] * tfc, dtype=np.float64)
+    if not len(documents.tokens):
+        return np.zeros(n_tokens + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0)
+    lists = [part.tolist() for part in np.split(documents.tokens, documents.starts[1:-1])]
+    model = bm25s.BM25(k1=k1, b=b, method="lucene", idf_method="lucene", dtype="float64", int_dtype="int32")
+    vocabulary = {token: token for token in range(n_tokens)}
+    model.index((lists, vocabulary), create_empty_token=False, show_progress=False)
+    starts, indices, weights = (np.asarray(model.scores[name]) for name in ("indptr", "indices", "data"))
+    starts = starts.astype(np.int64)
+    if not (weights > 0).all():  # an extreme k1: such a posting says nothing
+        kept = weights > 0
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])[starts]
+        indices, weights = indices[kept], weights[kept]
+    return starts, indices.astype(np.int32), np.ascontiguousarray(weights, dtype=np.float64)
