@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import dspy
@@ -69,11 +70,7 @@ class PrecedentVote(Program):
     def known(self, ranking: Ranking) -> Ranking:
         """The ranking without concepts that the taxonomy does not have."""
         keep = [i for i, id_ in enumerate(ranking.ids) if id_ in self.taxonomy]
-        if len(keep) == len(ranking):
-            return ranking
-        parts = {name: values[keep] for name, values in ranking.components.items()}
-        ids = [ranking.ids[i] for i in keep]
-        return Ranking(ids, ranking.scores[keep], parts, ranking.candidates, ranking.fell_back)
+        return ranking if len(keep) == len(ranking) else ranking.take(keep)
 
 
 PERIOD_TYPES = {1: "duration", 2: "instant"}
@@ -91,9 +88,7 @@ def weighed(ranking: Ranking, factor: Callable[[str], float]) -> Ranking:
         return ranking
     scores = ranking.scores * factors
     order = sorted(range(len(scores)), key=lambda i: (-scores[i], ranking.ids[i]))
-    parts = {name: values[order] for name, values in ranking.components.items()}
-    ids = [ranking.ids[i] for i in order]
-    return Ranking(ids, scores[order], parts, ranking.candidates, ranking.fell_back)
+    return replace(ranking, scores=scores).take(order)
 
 
 def merged(

@@ -110,10 +110,4 @@ def promote(ranking: Ranking, selected: list[str]) -> Ranking:
     places = {id_: i for i, id_ in enumerate(ranking.ids)}
     chosen = [places[c] for c in selected]
     order = chosen + [i for i in range(len(ranking)) if i not in set(chosen)]
-    return Ranking(
-        [ranking.ids[i] for i in order],
-        ranking.scores[order],
-        {name: values[order] for name, values in ranking.components.items()},
-        ranking.candidates,
-        ranking.fell_back,
-    )
+    return ranking.take(order)

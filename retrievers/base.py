@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -66,8 +66,14 @@ class Ranking:
 
     def top(self, k: int) -> Ranking:
         """The first ``k`` places."""
-        parts = {name: values[:k] for name, values in self.components.items()}
-        return Ranking(self.ids[:k], self.scores[:k], parts, self.candidates, self.fell_back, self.cut)
+        return self.take(range(min(k, len(self))))
+
+    def take(self, order: Sequence[int]) -> Ranking:
+        """The ranking of some places (from 0), in this order; scores and components go with their ids."""
+        places = np.asarray(order, dtype=np.int64)
+        parts = {name: values[places] for name, values in self.components.items()}
+        ids = [self.ids[i] for i in order]
+        return replace(self, ids=ids, scores=self.scores[places], components=parts)
 
 
 @dataclass(frozen=True)
