@@ -1,4 +1,4 @@
-"""Measures over ordered id lists (SPEC: Metrics). The order of the list is the ranking: nothing is re-sorted.
+"""Measures over ordered id lists. The order of the list is the ranking: nothing is re-sorted.
 
 Ids match exactly after their namespace prefix is stripped (``us-gaap:Assets`` is ``Assets``). The gold
 answer is one id, several ids, or a mapping of ids to grades (above 0: relevant). All values lie in [0, 1].

@@ -1,4 +1,4 @@
-"""Statistics of paired systems over one example set (SPEC: Metrics; both papers' intervals).
+"""Statistics of paired systems over one example set (both papers' intervals).
 
 Facts of one source context are not independent, so intervals resample contexts, never facts.
 """

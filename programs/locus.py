@@ -1,4 +1,4 @@
-"""Locus retrieval, abduce's own row: what stands at the locus is the query (SPEC sections 3 and 6)."""
+"""Locus retrieval, abduce's own row: what stands at the locus is the query."""
 
 from __future__ import annotations
 

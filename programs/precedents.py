@@ -1,4 +1,4 @@
-"""Precedents as a method: the nearest already-tagged facts vote, the locus query fills up (SPEC 6)."""
+"""Precedents as a method: the nearest already-tagged facts vote, the locus query fills up."""
 
 from __future__ import annotations
 

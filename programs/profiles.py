@@ -37,7 +37,7 @@ class Profiles:
         return found
 
     def profile(self, id_: str) -> Profile:
-        """The category profile of a candidate (SPEC section 3)."""
+        """The category profile of a candidate."""
         found = self._profiles.get(id_)
         if found is None:
             found = self._profiles[id_] = self.schema.profile(self.taxonomy[id_])

@@ -1,4 +1,4 @@
-"""The shared listwise selector. Not part of any method (SPEC section 3, step 8; paper: C.2)."""
+"""The shared listwise selector. Not part of any method (paper: C.2)."""
 
 from __future__ import annotations
 

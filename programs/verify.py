@@ -148,7 +148,7 @@ class LMVerifier(dspy.Module):
 
 
 class SymbolicVerifier:
-    """The program-driven check in place of the model, over the whole pool (SPEC section 3)."""
+    """The program-driven check in place of the model, over the whole pool."""
 
     over: Literal["window", "pool"] = "pool"
     kind = "symbolic"

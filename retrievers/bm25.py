@@ -1,4 +1,4 @@
-"""BM25 with label coverage, one index a datatype (SPEC section 2; paper: D.3).
+"""BM25 with label coverage, one index a datatype (paper: D.3).
 
 ``s(q, c) = bm25^(q, c) + w_cov * (cov_label + cov_query)``, where ``bm25^`` is the BM25 score
 range-normalised over every document that passes the filter. The term weights are computed by bm25s;
@@ -59,7 +59,7 @@ class BM25Retriever:
         tokenizer: the tokenizer of queries, documents and labels, or its name
             (:data:`~abduce.retrievers.tokenize.TOKENIZERS`).
         threads: how many threads answer one batch; None: one a processor. Small batches take one.
-        repeats: count a query token as often as it occurs, as Lucene does; by default once (SPEC section 2).
+        repeats: count a query token as often as it occurs, as Lucene does; by default once.
 
     A ranking's score components are ``bm25`` (raw), ``bm25_norm``, ``cov_label`` and ``cov_query``.
     Ties fall by score, label coverage, query coverage, raw BM25, then id. A document that shares no token

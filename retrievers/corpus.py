@@ -1,4 +1,4 @@
-"""Passages for decision-useful RAG (SPEC section 5): id, title and content behind the same retrievers."""
+"""Passages for decision-useful RAG: id, title and content behind the same retrievers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Label coverage for retrievers without an inverted index of their own (SPEC section 2)."""
+"""Label coverage for retrievers without an inverted index of their own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Dense retrieval: encoded documents, inner products, the same filters and label coverage as BM25.
 
 ``s(q, c) = sim^(q, c) + w_cov * (cov_label + cov_query)``, where ``sim^`` is the inner product
-range-normalised over every document that passes the filter (SPEC section 2; paper: Table 17).
+range-normalised over every document that passes the filter (paper: Table 17).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "pairs": True,
     },
 }
-"""Settings of well-known encoders. ``medcpt`` is the default of HCQR (SPEC section 5)."""
+"""Settings of well-known encoders. ``medcpt`` is the default of HCQR."""
 
 
 class Encoder(Protocol):

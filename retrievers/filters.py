@@ -21,7 +21,7 @@ def applied_datatype(collection: Collection[Any], where: Where) -> str | None:
 
 
 def fell_back(collection: Collection[Any], where: Where | None) -> bool:
-    """Whether a datatype filter was impossible, so that everything was searched (SPEC section 2).
+    """Whether a datatype filter was impossible, so that everything was searched.
 
     Nothing fell back where no filter was asked for (``where=None``), nor where neither the filter nor
     the collection knows datatypes (clinical codes, passages: all pass by design).

@@ -1,4 +1,4 @@
-"""Category profiles that were worked out once for a whole inventory, in a file beside it (SPEC section 3).
+"""Category profiles that were worked out once for a whole inventory, in a file beside it.
 
 The file is JSON lines: a header (format, version, fingerprints of the schema and of the inventory file,
 counts), then one line a distinct profile with the ids of the concepts that have it.

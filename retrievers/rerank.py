@@ -1,4 +1,4 @@
-"""Reordering a first stage with a cross-encoder (Rerank-RAG, SPEC section 5)."""
+"""Reordering a first stage with a cross-encoder (Rerank-RAG)."""
 
 from __future__ import annotations
 

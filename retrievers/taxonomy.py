@@ -1,4 +1,4 @@
-"""Taxonomies: concepts, their datatypes and their document text (SPEC sections 1 and 2)."""
+"""Taxonomies: concepts, their datatypes and their document text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Taxonomy(Collection[Concept]):
         concepts: at least one, ids distinct, labels not empty.
         name: shown in tables and traces.
         indexed: which parts of a concept make its document text, in order: ``id``, ``label``,
-            ``definition`` (SPEC section 2: finance label + definition; clinical id + label +
+            ``definition`` (finance label + definition; clinical id + label +
             documentation).
 
     Raises:

@@ -1,7 +1,7 @@
 """Dimension schemas: controlled vocabularies, normalisation, category profiles, the match operator.
 
 A schema is a data file (``vocabularies/*.toml``). Each dimension is matched by a controlled
-vocabulary or, a vocabulary-free one, by token overlap (SPEC sections 1 and 3; paper: A.1, A.2).
+vocabulary or, a vocabulary-free one, by token overlap (paper: A.1, A.2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the planning calls of decision-useful RAG are asked (SPEC section 5; HCQR: 3.3, 3.4, B.3 to B.7).
+"""What the planning calls of decision-useful RAG are asked (HCQR: 3.3, 3.4, B.3 to B.7).
 
 Instructions are this project's own words. Every reply is a pydantic model that bounds its texts.
 """

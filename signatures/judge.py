@@ -1,4 +1,4 @@
-"""What the context-utility judge is asked (HCQR paper: 4.6, B.8; SPEC section 5). Own words."""
+"""What the context-utility judge is asked (HCQR paper: 4.6, B.8). Own words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model call of the CodiEsp preparation: where the translation says a mention (SPEC section 4)."""
+"""The model call of the CodiEsp preparation: where the translation says a mention."""
 
 from __future__ import annotations
 

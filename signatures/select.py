@@ -1,4 +1,4 @@
-"""The listwise selector's call (SPEC section 3, step 8)."""
+"""The listwise selector's call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nouns of abduce: what goes into a program and what it decides (SPEC section 1)."""
+"""The nouns of abduce: what goes into a program and what it decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From rankings to the documents a generator reads: union, deduplication, budget, packing (SPEC 5)."""
+"""From rankings to the documents a generator reads: union, deduplication, budget, packing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The context-utility judge (paper: 4.6, B.8; SPEC section 5)."""
+"""The context-utility judge (paper: 4.6, B.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model calls and retrievals of every method, counted by the model and the index (SPEC section 3's table)."""
+"""Model calls and retrievals of every method, counted by the model and the index."""
 
 from __future__ import annotations
 

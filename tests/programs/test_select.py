@@ -1,4 +1,4 @@
-"""The shared listwise selector: what it sees, and that it never invents or loses an id (SPEC 3, step 8)."""
+"""The shared listwise selector: what it sees, and that it never invents or loses an id."""
 
 from __future__ import annotations
 

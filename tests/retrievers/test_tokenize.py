@@ -45,7 +45,7 @@ def test_acronyms_digits_and_underscores_split() -> None:
 
 
 def slow_tok(text: str) -> list[str]:
-    """SPEC section 3's wording: runs of the text, then those of its camel-case split, each normalised."""
+    """Runs of the text, then those of its camel-case split, each normalised."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", text)
     tokens = []
     for word in re.findall(r"[^\W_]+", text) + re.findall(r"[^\W_]+", spaced):

@@ -164,7 +164,7 @@ class TestHalfOverlap:
 
 
 class TestSymbolicCheck:
-    """Each branch of the "program-driven score" (SPEC section 3)."""
+    """Each branch of the "program-driven score"."""
 
     def judge(self, schema, values, concept):
         return schema.judge(schema.hypothesis(values), [schema.features(concept)])[0]
@@ -205,7 +205,7 @@ class TestSymbolicCheck:
 
 
 class TestFinanceVocabularies:
-    """The categories are the paper's (SPEC section 3)."""
+    """The categories are the paper's."""
 
     CATEGORIES: ClassVar = {
         "Family": "cash debt equity revenue expense asset liability tax lease inventory receivable "

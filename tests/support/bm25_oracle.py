@@ -1,4 +1,4 @@
-"""BM25 with label coverage as SPEC section 2 says it, for comparison; and when a ranking agrees with it."""
+"""BM25 with label coverage as its equations say, for comparison; and when a ranking agrees with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abduce.retrievers.tokenize import tok
 def brute_force(
     collection: Collection[Any], query: str, datatype: str | None, keep: Any, w_cov: float = 1.0
 ) -> list[tuple[float, ...]]:
-    """SPEC section 2, written down as slowly as it reads: (-score, -label, -query, -bm25, id), ascending.
+    """The score, written down as slowly as it reads: (-score, -label, -query, -bm25, id), ascending.
 
     Documents that share no token with the query are left out.
     """

@@ -1,4 +1,4 @@
-"""The official CodiEsp layout: annotations (TSV), Spanish cases, English translations (SPEC section 4)."""
+"""The official CodiEsp layout: annotations (TSV), Spanish cases, English translations."""
 
 from __future__ import annotations
 

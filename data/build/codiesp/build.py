@@ -1,4 +1,4 @@
-"""``abduce data build codiesp``: the official CodiEsp layout into located English facts (SPEC section 4)."""
+"""``abduce data build codiesp``: the official CodiEsp layout into located English facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Spanish mention to its English words by one model call and an exact-substring check (SPEC section 4)."""
+"""A Spanish mention to its English words by one model call and an exact-substring check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``abduce data build icd10cm``: the official release files into the inventory (SPEC section 2)."""
+"""``abduce data build icd10cm``: the official release files into the inventory."""
 
 from __future__ import annotations
 

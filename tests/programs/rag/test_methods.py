@@ -1,4 +1,4 @@
-"""Every method end to end with a scripted model: calls, queries, contexts, answers (SPEC section 5)."""
+"""Every method end to end with a scripted model: calls, queries, contexts, answers."""
 
 from __future__ import annotations
 
