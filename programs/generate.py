@@ -103,9 +103,9 @@ class RuleGenerator:
         table = fact.modality == "table"
         sources = [fact.row_header or "", fact.column_header or ""] if table else [locus]
         values: dict[str, str | None] = {}
-        free = [d.name for d in self.schema.dimensions if d.match == "overlap"]
+        free = [d.name for d in self.schema.dimensions if not d.controlled]
         for dimension in self.schema.dimensions:
-            if dimension.match == "overlap":
+            if not dimension.controlled:
                 continue
             found = next(filter(None, map(dimension.categories_in, sources)), ())
             values[dimension.name] = ", ".join(c.replace("_", " ") for c in found) or None

@@ -9,7 +9,7 @@ from typing import Any
 from ..retrievers.base import Retriever
 from ..retrievers.precedents.index import Precedents
 from ..retrievers.taxonomy import Taxonomy
-from ..signatures.dimensions import DimensionSchema
+from ..signatures.dimensions import DimensionSchema, load_schema
 from .base import Program
 from .config import FHSConfig, SearchConfig
 from .decomposed import Decomposed
@@ -46,6 +46,24 @@ class Parts:
     profiles: Profiles | None = None
     replay: Callable[[str], Source] | None = None
     precedents: Callable[[], Precedents] | None = None
+    _profiles: dict[str, Profiles] = field(default_factory=dict)
+
+    def under(self, vocabulary: str) -> Parts:
+        """The parts of a row with a vocabulary of its own.
+
+        Args:
+            vocabulary: ``paper`` (that of the authors' release), or the path of a schema's TOML file;
+                empty: the domain's.
+
+        Raises:
+            ValueError: the domain has no such vocabulary, or the file is no schema.
+        """
+        if not vocabulary:
+            return self
+        of_file = vocabulary.endswith(".toml")
+        schema = load_schema(vocabulary if of_file else f"{self.schema.name}-{vocabulary}")
+        shared = self._profiles.setdefault(schema.fingerprint, Profiles(schema, self.taxonomy))
+        return replace(self, schema=schema, profiles=shared)
 
     def serializer_for(self, changes: Mapping[str, Any]) -> Serializer:
         given: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
@@ -210,10 +228,15 @@ PROGRAMS: dict[str, Method] = {
 
 
 def build(spec: Spec, parts: Parts) -> Any:
-    """The program of a spec, with the selector around it where the spec says so."""
+    """The program of a spec, with the selector around it where the spec says so.
+
+    Raises:
+        ValueError: an option that the method has not, or a vocabulary or prompt set that there is not.
+    """
     from .select import Selector
 
     method = PROGRAMS[spec.program]
+    parts = parts.under(spec.vocabulary)
     try:
         if spec.replay:
             program = _replay(spec, parts)

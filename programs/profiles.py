@@ -6,7 +6,7 @@ from typing import Any
 
 from ..retrievers.profiles import Profile
 from ..retrievers.taxonomy import Taxonomy
-from ..signatures.dimensions import DimensionSchema, Features, text_tokens
+from ..signatures.dimensions import DimensionSchema, Features
 
 
 class Profiles:
@@ -32,7 +32,7 @@ class Profiles:
     def __getitem__(self, id_: str) -> Features:
         found = self._known.get(id_)
         if found is None:
-            tokens = text_tokens(self.taxonomy[id_])
+            tokens = self.schema.text_tokens(self.taxonomy[id_])
             found = self._known[id_] = Features(self.profile(id_), tokens)
         return found
 

@@ -121,6 +121,8 @@ class Spec(SpecBase):
             earlier filings too.
         verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
         prompts: name or path of the prompt set.
+        vocabulary: whose category vocabularies: empty: the domain's own; ``paper``: those of the authors'
+            release (finance only); or the path of a schema's TOML file.
         verdicts: form of the verifier's answers.
         selector: whether the shared listwise selector runs after the method.
         retriever: settings of the retriever that differ from the experiment's.
@@ -135,6 +137,7 @@ class Spec(SpecBase):
     generator: Literal["lm", "lm-precedents", "lm-precedents-own", "rules", "phrases"] = "lm"
     verifier: Literal["lm", "symbolic"] = "lm"
     prompts: str = "default"
+    vocabulary: str = ""
     verdicts: VerdictForm = "compact"
     selector: bool = False
     retriever: Mapping[str, Any] = Field(default_factory=dict)

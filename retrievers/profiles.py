@@ -42,7 +42,7 @@ def profile_rows(
         "version": VERSION,
         "schema": schema.fingerprint,
         "inventory": inventory,
-        "dimensions": [d.name for d in schema.dimensions if d.match == "vocabulary"],
+        "dimensions": [d.name for d in schema.dimensions if d.controlled],
         "profiles": len(held),
         "concepts": sum(map(len, held.values())),
     }
@@ -71,7 +71,7 @@ class ProfileFile:
         wanted = {"version": VERSION, "schema": schema.fingerprint, "inventory": self.inventory}
         if any(header.get(name) != value for name, value in wanted.items()):
             return {}
-        dimensions = [frozenset(d.categories) for d in schema.dimensions if d.match == "vocabulary"]
+        dimensions = [frozenset(d.categories) for d in schema.dimensions if d.controlled]
         found: dict[str, Profile] = {}
         lines = 0
         for line, row in rows:

@@ -13,7 +13,15 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from .tokenize import tok_set
 from .toml import named_text, one_line, parse_toml
@@ -69,7 +77,10 @@ class Dimension(_Part):
 
     Args:
         name: as the papers write it (``Family``).
-        match: ``vocabulary`` or ``overlap``.
+        match: ``vocabulary``: a category's phrase occurs when all its tokens do, and its own name is one of
+            its phrases; ``substring`` (the rule of the authors' release): also where it stands inside
+            a longer word, and the phrases are those that are listed, or the name where none is;
+            ``overlap``: no vocabulary.
         description: the one line that tells a generator what belongs here.
         categories: category name to trigger phrases; empty for an overlap dimension.
         field: a metadata field of the concepts that decides a candidate's categories, in place of
@@ -79,7 +90,7 @@ class Dimension(_Part):
     """
 
     name: str
-    match: Literal["vocabulary", "overlap"]
+    match: Literal["vocabulary", "substring", "overlap"]
     description: str
     categories: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     field: str | None = None
@@ -94,12 +105,20 @@ class Dimension(_Part):
             raise ValueError(f"values: {self.name} declares no field that could have them")
         return self
 
+    @property
+    def controlled(self) -> bool:
+        """Whether a vocabulary matches it."""
+        return self.match != "overlap"
+
     @field_validator("categories")
     @classmethod
-    def _phrases_can_occur(cls, found: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    def _phrases_can_occur(
+        cls, found: Mapping[str, tuple[str, ...]], info: ValidationInfo
+    ) -> Mapping[str, tuple[str, ...]]:
+        inside = info.data.get("match") == "substring"
         for category, phrases in found.items():
             for phrase in phrases:
-                if not tok_set(phrase):
+                if not (phrase.strip() if inside else tok_set(phrase)):
                     raise ValueError(f"the phrase {phrase!r} of {category!r} has function words only")
         return found
 
@@ -107,22 +126,43 @@ class Dimension(_Part):
     def _triggers(self) -> dict[str, list[tuple[str, frozenset[str]]]]:
         """Trigger phrases by one of their tokens: token to (category, all tokens of the phrase)."""
         table: dict[str, list[tuple[str, frozenset[str]]]] = {}
-        for category, phrases in self.categories.items():
-            for phrase in (category.replace("_", " "), *phrases):
+        for category in self.categories:
+            for phrase in self._phrases(category):
                 tokens = tok_set(phrase)
                 if tokens:
                     table.setdefault(min(tokens), []).append((category, tokens))
         return table
 
-    def categories_in(self, text: str | frozenset[str]) -> tuple[str, ...]:
+    def _phrases(self, category: str) -> tuple[str, ...]:
+        """The trigger phrases of a category."""
+        name, listed = category.replace("_", " "), self.categories[category]
+        return (listed or (name,)) if self.match == "substring" else (name, *listed)
+
+    @cached_property
+    def _inside(self) -> dict[str, tuple[str, ...]]:
+        """The phrases that may stand inside a longer word, by category."""
+        if self.match != "substring":
+            return {}
+        return {c: tuple(p.lower() for p in self._phrases(c)) for c in self.categories}
+
+    def categories_in(
+        self, text: str | frozenset[str], tokens: frozenset[str] | None = None
+    ) -> tuple[str, ...]:
         """The categories of which a trigger phrase occurs in a text, in the vocabulary's order.
 
-        A phrase occurs when all its tokens do, which includes its occurrence as words of the text.
-        A category's own name is one of its phrases. (An occurrence inside a longer word does not
-        count: ``plan`` is not in ``plant``.) The text may be given as its token set.
+        A phrase occurs when all its tokens do, which includes its occurrence as words of the text. Under the
+        rule ``substring`` it also occurs inside a longer word (``part`` in ``department``); else ``plan`` is
+        not in ``plant``. The text may be given as its token set, except under ``substring``; ``tokens`` are
+        those of the text, where they are at hand.
         """
-        tokens = tok_set(text) if isinstance(text, str) else text
+        if tokens is None:
+            tokens = tok_set(text) if isinstance(text, str) else text
         found = {c for t in tokens for c, phrase in self._triggers.get(t, ()) if phrase <= tokens}
+        if self.match == "substring":
+            if not isinstance(text, str):
+                raise TypeError("tokens do not say what stands inside a longer word")
+            low = text.lower()
+            found |= {c for c, phrases in self._inside.items() if any(p in low for p in phrases)}
         return tuple(c for c in self.categories if c in found)
 
     def categories_of(self, concept: Concept, tokens: frozenset[str] | None = None) -> tuple[str, ...]:
@@ -130,22 +170,19 @@ class Dimension(_Part):
 
         ``tokens``: those of the concept's id, label, definition and datatype, where they are at hand.
         """
-        if self.match == "overlap":
+        if not self.controlled:
             return ()
         if self.field is not None:
             declared = concept.metadata.get(self.field)
             held = {str(v) for v in declared} if isinstance(declared, list | tuple) else {str(declared)}
             return tuple(c for c in self.categories if not held.isdisjoint(self.values.get(c) or (c,)))
-        return self.categories_in(_identity(concept) if tokens is None else tokens)
+        if self.match == "vocabulary" and tokens is not None:
+            return self.categories_in(tokens)
+        return self.categories_in(_identity(concept), tokens)
 
 
 def _identity(concept: Concept) -> str:
     return " ".join((concept.id, concept.label, concept.definition, concept.datatype or ""))
-
-
-def text_tokens(concept: Concept) -> frozenset[str]:
-    """The tokens of a concept's label and definition."""
-    return tok_set(f"{concept.label} {concept.definition}")
 
 
 @dataclass(frozen=True)
@@ -210,7 +247,7 @@ class DimensionSchema(_Part):
         categories = {
             d.name: d.categories_in(resolved[d.name])
             for d in self.dimensions
-            if d.match == "vocabulary" and d.name in resolved
+            if d.controlled and d.name in resolved
         }
         return Hypothesis(values=resolved, retrieval_query=retrieval_query.strip(), categories=categories)
 
@@ -220,13 +257,19 @@ class DimensionSchema(_Part):
 
     def features(self, concept: Concept) -> Features:
         """A concept's category profile and text tokens."""
-        return Features(self.profile(concept), text_tokens(concept))
+        return Features(self.profile(concept), self.text_tokens(concept))
+
+    def text_tokens(self, concept: Concept) -> frozenset[str]:
+        """The tokens of the text that the match operator reads: label and definition, under the rule of the
+        authors' release id and datatype too."""
+        released = any(d.match == "substring" for d in self.dimensions)
+        return tok_set(_identity(concept) if released else f"{concept.label} {concept.definition}")
 
     def profile(self, concept: Concept) -> tuple[tuple[str, ...], ...]:
         """The category profile of a candidate: one category tuple a vocabulary-matched dimension."""
-        by_text = any(d.match == "vocabulary" and d.field is None for d in self.dimensions)
+        by_text = any(d.controlled and d.field is None for d in self.dimensions)
         tokens = tok_set(_identity(concept)) if by_text else frozenset()
-        return tuple(d.categories_of(concept, tokens) for d in self.dimensions if d.match == "vocabulary")
+        return tuple(d.categories_of(concept, tokens) for d in self.dimensions if d.controlled)
 
     def judge(self, hypothesis: Hypothesis, candidates: Sequence[Features]) -> list[dict[str, Judgement]]:
         """The symbolic check (paper: "program-driven score"): each candidate's judgements by dimension.
@@ -235,7 +278,7 @@ class DimensionSchema(_Part):
         has any: no support; neither side has any: support by :func:`half_overlap` with label and
         definition. Unresolved: abstain.
         """
-        vocabulary = [d.name for d in self.dimensions if d.match == "vocabulary"]
+        vocabulary = [d.name for d in self.dimensions if d.controlled]
         checks = []
         for name in self.names:
             value = hypothesis.values.get(name)
@@ -295,5 +338,4 @@ __all__ = [
     "half_overlap",
     "is_unresolved",
     "load_schema",
-    "text_tokens",
 ]

@@ -33,6 +33,7 @@ class RowTable(BaseModel):
     generator: str = ""
     verifier: str = ""
     prompts: str = ""
+    vocabulary: str = ""
     verdicts: str = ""
     replay: str = ""
     state: str = ""

@@ -106,7 +106,7 @@ def make_rows(
             "config": spec.resolve().model_dump(mode="json"),
             "retriever": registry.identity(retriever, parts.taxonomy),
             "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
-            "schema": parts.schema.fingerprint,
+            "schema": parts.under(spec.vocabulary).schema.fingerprint,
         }
         if spec.state:
             settings["state"] = state_fingerprint(Path(spec.state))

@@ -88,7 +88,7 @@ def _hypotheses(trace: Trace, gold: Gold, profiles: Profiles | None) -> Iterator
 
 def _misfits(j: int, hypothesis: Hypothesis, concept: str, profiles: Profiles) -> Iterator[str]:
     schema, features = profiles.schema, profiles[concept]
-    names = [d.name for d in schema.dimensions if d.match == "vocabulary"]
+    names = [d.name for d in schema.dimensions if d.controlled]
     held = dict(zip(names, features.profile, strict=True))
     [judged] = schema.judge(hypothesis, [features])
     for name, judgement in judged.items():
