@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 from collections.abc import Mapping
@@ -9,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import orjson
+from diskcache import Disk, FanoutCache
+from diskcache.core import MODE_BINARY, MODE_RAW
 from dspy.clients.cache import Cache
 
 from ..retrievers.errors import InputError
@@ -18,25 +22,52 @@ _DISK_BYTES = 20 * 1024**3
 _MEMORY_ENTRIES = 20_000
 
 
+class _PlainDisk(Disk):  # type: ignore[misc]
+    """Bytes and nothing else: no entry of a cache folder is ever unpickled."""
+
+    def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
+        found = super().fetch(mode, filename, value, read) if mode in _BYTES else b""
+        return found if isinstance(found, bytes) else b""
+
+
+_BYTES = (MODE_RAW, MODE_BINARY)
+_HASH = hashlib.sha256
+
+
 class KeptReplies(Cache):
     """A DSPy cache that keeps a reply only once it is known to be an answer.
 
     While a program's ``ask`` waits (``dspy.settings.receipt``), a reply is handed to its receipt, which
     keeps it after the reply has parsed; one that did not parse or was cut off is never served again.
-    Entries are plain data and are read back as such.
+    An entry is JSON under its SHA-256: one that was damaged is no entry.
     """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            enable_disk_cache=False,
+            enable_memory_cache=True,
+            disk_cache_dir=str(folder),
+            memory_max_entries=_MEMORY_ENTRIES,
+        )
+        self.enable_disk_cache = True
+        self.disk_cache = FanoutCache(
+            directory=str(folder), shards=16, timeout=10, size_limit=_DISK_BYTES, disk=_PlainDisk
+        )
 
     def get(self, request: dict[str, Any], ignored_args_for_cache_key: list[str] | None = None) -> Any:
         try:
-            found = super().get(request, ignored_args_for_cache_key)
+            kept = super().get(request, ignored_args_for_cache_key)
         except (sqlite3.Error, OSError):
             return None  # a damaged entry costs a request, not a fact
+        if not isinstance(kept, bytes) or _HASH(kept[32:]).digest() != kept[:32]:
+            return None
+        found = orjson.loads(kept[32:])
         receipt = dspy.settings.get("receipt")
-        if receipt is not None and isinstance(found, dict) and found.get("responses"):
-            kept = found["responses"][0]
-            parts = kept["message"]["parts"]
+        if receipt is not None and found.get("responses"):
+            reply = found["responses"][0]
+            parts = reply["message"]["parts"]
             text = "".join(part.get("text", "") for part in parts if part.get("type") == "text")
-            receipt.replied(text, kept.get("finish_reason", ""), cached=True)
+            receipt.replied(text, reply.get("finish_reason", ""), cached=True)
         return found
 
     def put(
@@ -46,12 +77,17 @@ class KeptReplies(Cache):
         ignored_args_for_cache_key: list[str] | None = None,
         enable_memory_cache: bool = True,
     ) -> None:
+        try:
+            body = orjson.dumps(value)
+        except TypeError:
+            return  # of a model that is not of abduce.lm: its replies are objects, not plain data
+        kept = _HASH(body).digest() + body
         store = super().put
         receipt = dspy.settings.get("receipt")
         if receipt is None:
-            store(request, value, ignored_args_for_cache_key, enable_memory_cache)
+            store(request, kept, ignored_args_for_cache_key, enable_memory_cache)
         else:
-            receipt.keep_later(lambda: store(request, value, ignored_args_for_cache_key, enable_memory_cache))
+            receipt.keep_later(lambda: store(request, kept, ignored_args_for_cache_key, enable_memory_cache))
 
 
 def cache_folder(given: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Path:
@@ -76,14 +112,7 @@ def use_cache(folder: str | Path | None = None) -> None:
         return
     make_folder(place)
     try:
-        dspy.cache = KeptReplies(
-            enable_disk_cache=True,
-            enable_memory_cache=True,
-            disk_cache_dir=str(place),
-            disk_size_limit_bytes=_DISK_BYTES,
-            memory_max_entries=_MEMORY_ENTRIES,
-            restrict_pickle=True,
-        )
+        dspy.cache = KeptReplies(place)
     except (sqlite3.Error, OSError) as error:
         raise InputError(
             f"cannot be used as the cache of replies ({error}): delete it, name another in ABDUCE_CACHE, "

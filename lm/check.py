@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..programs.adapter import answer_format, json_object
-from .faults import redact
+from ..programs.adapter import answer_format
+from ..programs.reply import json_object, json_value
+from .faults import redact, server_words
 from .profiles import Profile
+from .wire import LeadsElsewhere, TooLarge, TransportRequest, Unreachable, Wire
 
 Mark = Literal["yes", "no", "unknown"]
 
@@ -31,11 +31,10 @@ class Finding:
     needed: bool = False
 
 
-def opener(profile: Profile) -> Callable[..., Any]:
-    """``urlopen`` with the proxies of the environment, or without any, as the profile says."""
+def wire(profile: Profile, seconds: float) -> Wire:
+    """A transport for one question, with or without the proxies of the environment as the profile says."""
     from_environment = profile.kind == "openai" if profile.trust_env is None else profile.trust_env
-    proxies = [] if from_environment else [urllib.request.ProxyHandler({})]
-    return urllib.request.build_opener(*proxies).open
+    return Wire(timeout=seconds, deadline=seconds, connect=min(10.0, seconds), trust_env=from_environment)
 
 
 class Endpoint:
@@ -46,10 +45,10 @@ class Endpoint:
         key = os.environ.get(profile.key_variable) if profile.key_variable else None
         self._headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key or 'EMPTY'}"}
         self._secrets = (key,) if key else ()
-        self._open = opener(profile)
+        self._wire = wire(profile, timeout)
 
     def get(self, path: str) -> Any:
-        return self._send(urllib.request.Request(self.url + path, headers=self._headers))
+        return self._send("GET", path)
 
     def chat(self, prompt: str, **changes: Any) -> dict[str, Any]:
         """A completion. ``changes`` adds to or replaces keys of the body; the profile's are sent too.
@@ -65,25 +64,29 @@ class Endpoint:
         if self.profile.thinks is not None:
             body["chat_template_kwargs"] = {"enable_thinking": self.profile.thinks}
         body |= changes
-        answer = self._send(
-            urllib.request.Request(
-                f"{self.url}/chat/completions", json.dumps(body).encode(), self._headers, method="POST"
-            )
-        )
+        answer = self._send("POST", "/chat/completions", json.dumps(body).encode())
         if not isinstance(answer, dict) or not answer.get("choices"):
             raise Refused("the reply is not a chat completion")
         return answer
 
-    def _send(self, request: urllib.request.Request) -> Any:
+    def _send(self, method: str, path: str, body: bytes = b"") -> Any:
+        request = TransportRequest(
+            method=method, url=self.url + path, headers=list(self._headers.items()), body=body
+        )
         try:
-            with self._open(request, timeout=self.timeout) as reply:
-                return json.loads(reply.read())
-        except urllib.error.HTTPError as error:
-            said = error.read()[:400].decode("utf-8", "replace")
-            raise Refused(redact(f"HTTP {error.code}: {_message(said)}", self._secrets)) from None
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "reason", error)
-            raise Refused(redact(str(reason), self._secrets)) from None
+            reply = self._wire.exchange(request)
+        except TooLarge:
+            raise Refused("the reply is too long") from None
+        except (Unreachable, LeadsElsewhere) as error:
+            raise Refused(redact(str(error), self._secrets)) from None
+        text = reply.body.decode("utf-8", "replace")
+        if reply.status >= 400:
+            said = server_words(text)[0]
+            raise Refused(redact(f"HTTP {reply.status}: {said}", self._secrets))
+        try:
+            return json_value(text)
+        except ValueError as error:
+            raise Refused(redact(f"the reply is not JSON: {error}", self._secrets)) from None
 
 
 class Refused(Exception):
@@ -263,12 +266,3 @@ def _context(endpoint: Endpoint, models: list[dict[str, Any]]) -> Finding:
 
 def _content(reply: Mapping[str, Any]) -> str:
     return str((reply["choices"][0].get("message") or {}).get("content") or "")
-
-
-def _message(body: str) -> str:
-    try:
-        found = json.loads(body)
-        error = found.get("error", found)
-        return str(error.get("message", error)) if isinstance(error, dict) else str(error)
-    except (ValueError, AttributeError):
-        return " ".join(body.split())[:200]

@@ -20,10 +20,11 @@ import dspy
 import orjson
 from dspy import lm15
 
-from .faults import Fault, Patience, classify, describe, redact, spoken
+from .faults import Fault, Patience, classify, describe, redact, server_words, spoken
+from .wire import LeadsElsewhere, TooLarge, Unreachable, Wire
 
 # By name: this sub-package alone is typed, and a static import would make type checkers take DSPy for it.
-StdlibTransport: Any = import_module("dspy._vendor.lm15.transports").StdlibTransport
+HttpResponse: Any = import_module("dspy._vendor.lm15.providers.base").HttpResponse
 
 _PARAMETERS = frozenset(
     {
@@ -58,15 +59,64 @@ class _Client(lm15.OpenAIChatLM):  # type: ignore[misc, unused-ignore]
         return super()._emit(body=body, **more)
 
     def normalize_error(self, status: int, body: str) -> Any:
+        message, code = server_words(body)
+        told = {"message": message, "code": code, "type": code}
+        return super().normalize_error(status, json.dumps({"error": told}))
+
+    def _send(self, request: Any) -> Any:
         try:
-            told = json.loads(body)
-        except ValueError:
-            told = None
-        if isinstance(told, dict) and not isinstance(told.get("error"), dict):
-            said = told.get("error") or told.get("message") or told.get("detail") or body[:300]
-            kind = told.get("type") or told.get("code") or ""
-            body = json.dumps({"error": {"message": str(said), "type": str(kind)}})
-        return super().normalize_error(status, body)
+            reply = self.transport.exchange(request)
+        except Unreachable as error:
+            raise lm15.TransportError(str(error)) from None
+        except TooLarge:
+            raise lm15.ProviderError("the reply is too long or packed more than once", status=200) from None
+        except LeadsElsewhere as error:
+            raise lm15.InvalidRequestError(str(error), status=error.status) from None
+        return HttpResponse(
+            status=reply.status, reason=reply.reason, headers=reply.headers, body=reply.body,
+            provider=self.provider,
+        )  # fmt: skip
+
+    def parse_response(self, request: lm15.Request, response: Any) -> lm15.Response:
+        return _with_text(super().parse_response(request, response))
+
+
+def _with_text(response: lm15.Response) -> lm15.Response:
+    """A reply whose content is empty though its object stands in a tool call, or is all that stands in
+    the reasoning (a parser of the server took it for that), with the object as its text."""
+    if (response.text or "").strip():
+        return response
+    for part in response.message.parts:
+        if isinstance(part, lm15.ToolCallPart) and part.input:
+            return _saying(response, json.dumps(part.input))
+        if isinstance(part, lm15.ThinkingPart) and response.finish_reason != "length":
+            text = part.text.strip().removeprefix("```json").strip("`").strip()
+            if text.startswith("{") and text.endswith("}"):
+                return _saying(response, text)
+    return response
+
+
+def _saying(response: lm15.Response, text: str) -> lm15.Response:
+    message = lm15.Message(role="assistant", parts=(lm15.TextPart(text=text),))
+    finish = "stop" if response.finish_reason == "tool_call" else response.finish_reason
+    return replace(response, message=message, finish_reason=finish)
+
+
+def elsewhere(response: lm15.Response) -> str:
+    """Where the words of a reply without text are, and what helps; empty for one that has text."""
+    if (response.text or "").strip():
+        return ""
+    for part in response.message.parts:
+        if isinstance(part, lm15.ThinkingPart):
+            return (
+                "its words stand in reasoning_content: raise max_tokens, set thinking = false, or serve "
+                "without a reasoning parser"
+            )
+        if isinstance(part, lm15.RefusalPart):
+            return f"the model refuses: {part.text[:200]}"
+        if isinstance(part, lm15.ToolCallPart):
+            return "it holds a tool call without arguments"
+    return "the server's filter held it back" if response.finish_reason == "content_filter" else ""
 
 
 def without_lengths(schema: Any) -> Any:
@@ -149,6 +199,7 @@ class Served:
         extra: further keys of the body.
         patience: when to try again, and for how long.
         timeout: seconds without a byte that count as stalled.
+        deadline: seconds for a whole reply; None: twice ``timeout``.
         clock, sleep: for tests; ``sleep(seconds)`` replaces waiting.
     """
 
@@ -166,6 +217,7 @@ class Served:
         extra: Mapping[str, Any] | None = None,
         patience: Patience | None = None,
         timeout: float = 300.0,
+        deadline: float | None = None,
         max_connections: int = 256,
         max_tokens_field: str = "max_tokens",
         trust_env: bool = False,
@@ -188,12 +240,12 @@ class Served:
         self._secrets = (key,) if key else ()
         self._built = {
             "model": model, "urls": list(urls), "key_variable": key_variable, "thinking": thinking,
-            "schema": schema, "extra": dict(extra or {}), "timeout": timeout,
+            "schema": schema, "extra": dict(extra or {}), "timeout": timeout, "deadline": deadline,
             "max_connections": max_connections, "max_tokens_field": max_tokens_field, "trust_env": trust_env,
         }  # fmt: skip
-        self._transport = StdlibTransport(
-            read_timeout=timeout, write_timeout=min(timeout, 60.0), pool_timeout=None,
-            max_connections=max_connections, trust_env=trust_env, user_agent="abduce",
+        self._transport = Wire(
+            timeout=timeout, deadline=2 * timeout if deadline is None else deadline,
+            max_connections=max_connections, trust_env=trust_env,
         )  # fmt: skip
         compat = lm15.OpenAIChatCompat(
             instruction_role="system", max_tokens_field=max_tokens_field, thinking_format="none",
@@ -250,7 +302,9 @@ class Served:
                 response = self._answer(replica, request)
                 fault = None
                 if receipt is not None:
-                    receipt.replied(response.text or "", response.finish_reason)
+                    receipt.replied(
+                        response.text or "", response.finish_reason, elsewhere=elsewhere(response)
+                    )
                 return response
             except lm15.LM15Error as error:
                 fault = fault_of(error)
@@ -282,16 +336,28 @@ class Served:
             response: lm15.Response = replica.client.complete(request)
         except lm15.LM15Error:
             raise
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError) as error:
             # A reply of status 200 with a body of another shape.
             raise lm15.ProviderError(f"not a chat completion: {error}", status=200) from None
-        if not (response.provider_data or {}).get("choices"):
+        choices = (response.provider_data or {}).get("choices")
+        if not choices:
             raise lm15.ProviderError("the reply holds no choices", status=200)
+        if isinstance(choices[0], dict) and choices[0].get("finish_reason") == "error":
+            said, _ = server_words(json.dumps(choices[0]))
+            raise lm15.ProviderError(said, status=200)
         return replace(response, provider_data=None)  # its content again: the cache need not hold it twice
 
     def _give_up(self, error: Any, fault: Fault, replica: Replica, attempts: int, elapsed: float) -> NoReturn:
         said = redact(spoken(error), self._secrets)
-        text = describe(fault, said, model=self.model, attempts=attempts, elapsed=elapsed, at=replica.url)
+        text = describe(
+            fault,
+            said,
+            model=self.model,
+            attempts=attempts,
+            elapsed=elapsed,
+            at=replica.url,
+            status=error.status,
+        )
         kind = {
             Fault.CONTEXT: lm15.ContextLengthError,
             Fault.MODEL: lm15.UnsupportedModelError,

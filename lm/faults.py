@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -38,11 +39,21 @@ class Fault(StrEnum):
         return self.server_is_away or self in (Fault.STALLED, Fault.SERVER, Fault.GARBLED)
 
 
-_TOO_LONG = re.compile(
-    r"maximum context length|context[_ ](length|size|window)|exceeds? the (available|model'?s?)|max_model_len"
-    r"|prompt is too long|too many tokens|longer than the maximum model length|input length .* exceeds",
-    re.IGNORECASE,
+_SIZE = (
+    r"(?:exceed\w*|too (?:long|large|many|big)|(?:long|great|larg)er than|at most|overflow\w*|limit"
+    r"|must (?:be|have) (?:<|less)|should be (?:<|less|\[))"
 )
+_TOO_LONG = re.compile(
+    r"maximum (?:context|prompt|input|sequence|model) length|max_model_len"
+    r"|context[_ -]?(?:length|size|window|limit)"
+    r"|exceeds? the (?:available|model'?s?)\b"
+    rf"|(?:prompt|input|inputs|context|messages?|sequence|request|conversation)\b.{{0,120}}?\b{_SIZE}"
+    rf"|{_SIZE} (?:.{{0,40}} )?(?:input|prompt|context)\b"
+    r"|too many (?:input |prompt )?tokens|token (?:count|limit|length)\b.{0,80}(?:exceed|limit)"
+    r"|reduce the (?:length|size) of",
+    re.IGNORECASE | re.DOTALL,
+)
+_OUTPUT_ONLY = re.compile(r"max_(?:completion_|new_|output_)?tokens\W+(?:is |are )?too large", re.IGNORECASE)
 _NO_MODEL = re.compile(
     r"model.{0,200}(does not exist|not found|not (available|served))|unknown model", re.I | re.S
 )
@@ -59,6 +70,8 @@ def classify(status: int | None, message: str, *, timed_out: bool = False, code:
     """
     if status is None:
         return Fault.STALLED if timed_out else Fault.UNREACHABLE
+    if 300 <= status < 400:
+        return Fault.REFUSED
     if status < 400:
         return Fault.GARBLED
     if status in (429, 503):
@@ -67,11 +80,7 @@ def classify(status: int | None, message: str, *, timed_out: bool = False, code:
         return Fault.STALLED
     if status == 502:
         return Fault.UNREACHABLE
-    if (
-        "exceed_context" in code
-        or "context_length" in code
-        or (status in (400, 413, 422, 500) and _TOO_LONG.search(message))
-    ):
+    if status == 413 or "exceed_context" in code or "context_length" in code or too_long(status, message):
         return Fault.CONTEXT
     if status >= 500:
         return Fault.SERVER
@@ -80,12 +89,51 @@ def classify(status: int | None, message: str, *, timed_out: bool = False, code:
     return Fault.REFUSED
 
 
+def too_long(status: int, message: str) -> bool:
+    """Whether a server says that the prompt is longer than it takes, in any of the known wordings."""
+    if status not in (400, 413, 422, 500) or _OUTPUT_ONLY.search(message[:2000]):
+        return False
+    return _TOO_LONG.search(message[:2000]) is not None
+
+
+_WORDS = (
+    "message", "error", "detail", "details", "msg", "errors", "error_message", "description", "reason",
+    "title", "metadata", "raw",
+)  # fmt: skip
+_CODES = ("code", "type", "error_type", "error_code")
+
+
+def server_words(body: str) -> tuple[str, str]:
+    """What a server says in the body of an error, and its code or type; whatever shape the JSON has."""
+    try:
+        level = [json.loads(body)]
+    except (ValueError, RecursionError):
+        return " ".join(body[:2000].split())[:500], ""
+    texts: list[str] = []
+    codes: list[str] = []
+    for _ in range(6):
+        below: list[Any] = []
+        for part in level[:50]:
+            if isinstance(part, str):
+                texts.append(" ".join(part[:2000].split()))
+            elif isinstance(part, list):
+                below += part[:50]
+            elif isinstance(part, dict):
+                below += [part[name] for name in _WORDS if part.get(name)]
+                codes += [str(part[name]) for name in _CODES if isinstance(part.get(name), str | int)]
+        level = below
+    code = next((c for c in codes if not c.isdigit()), codes[0] if codes else "")
+    said = "; ".join(dict.fromkeys(text for text in texts if text))
+    return (said or " ".join(body[:2000].split()))[:500], code[:100]
+
+
 @dataclass(frozen=True)
 class Patience:
     """Jittered exponential back-off, bounded in tries and in time.
 
     A server that is away or overloaded is waited for ``seconds`` (default three minutes: a restart
-    within two costs no request); one that answers with errors is asked ``tries`` times at most.
+    within two costs no request); one that answers with errors, or stalls, is asked ``tries`` times however
+    long that takes.
     ``draw`` returns a number in [0, 1) (the jitter).
     """
 
@@ -104,18 +152,18 @@ class Patience:
             attempt: how often the request was sent, from 1.
             answered: how many of these failed though the server was there.
             elapsed: seconds since it was first sent.
-            retry_after: what the server asked for; obeyed where the time allows it.
+            retry_after: what the server asked for; obeyed where the time allows it, and never shorter than
+                the back-off.
         """
         if not fault.may_pass or (not fault.server_is_away and answered >= self.tries):
             return None
-        left = self.seconds - elapsed
-        if left <= 0:
-            # One stalled reply may use up all the time; it is still asked for once more.
-            return 0.0 if fault is Fault.STALLED and attempt == 1 else None
-        if retry_after is not None:
-            return None if retry_after > left else retry_after + 0.1 * self.draw()
-        step = min(self.longest, self.first * 2.0 ** min(attempt - 1, 16))
-        return min(left, step * (0.5 + 0.5 * self.draw()))
+        left = self.seconds - elapsed if fault.server_is_away else self.seconds
+        if left <= 0 or (retry_after is not None and retry_after > left):
+            return None
+        step = min(self.longest, self.first * 2.0 ** min(attempt - 1, 16)) * (0.5 + 0.5 * self.draw())
+        if retry_after is not None and retry_after > step:
+            return retry_after + 0.1 * self.draw()
+        return min(left, step)
 
 
 def redact(text: str, secrets: tuple[str, ...]) -> str:
@@ -126,7 +174,48 @@ def redact(text: str, secrets: tuple[str, ...]) -> str:
     return text
 
 
-def describe(fault: Fault, said: str, *, model: str, attempts: int, elapsed: float, at: str) -> str:
+_KEY = "for a key, set the variable that api_key_env names"
+_SETTINGS: tuple[tuple[str, str], ...] = (
+    (
+        r"response_format|json_schema|json_object|structured output|guided|grammar|schema",
+        'set [lm] schema = "off", or try "strict", "portable" or "object"; abduce lm check tells which works',
+    ),
+    (r"max_completion_tokens", 'set [lm] max_tokens_field = "max_completion_tokens"'),
+    (r"max_tokens", "lower [lm] max_tokens, or set max_tokens_field to the other name"),
+    (
+        r"chat_template_kwargs|enable_thinking",
+        'use kind = "openai" without thinking: it sends no thinking switch',
+    ),
+    (r"\btop_k\b|\bmin_p\b", "leave top_k and min_p out of [lm]"),
+    (r"\bseed\b", "set [lm] seeds = false"),
+    (
+        r"api[ _-]?key|unauthori[sz]ed|authenticat|credential",
+        "for a key, set the variable that api_key_env names",
+    ),
+)
+"""What a refusal is about, and the setting that helps."""
+
+
+def advice_on_refusal(status: int | None, said: str, at: str) -> str:
+    """Which setting helps where a server refuses a request."""
+    if status in (401, 403):
+        return _KEY
+    if status is not None and 300 <= status < 400:
+        return "put the address that it leads to in [lm] base_url"
+    if status == 402:
+        return "the account behind the key cannot pay for it"
+    if status in (404, 405):
+        ends = "" if at.endswith("/v1") else "; most addresses end in /v1"
+        return f"nothing answers POST at this address: check [lm] base_url{ends}"
+    for words, advice in _SETTINGS:
+        if re.search(words, said, re.IGNORECASE):
+            return advice
+    return "its words say why; 'abduce lm check' tries out what it takes"
+
+
+def describe(
+    fault: Fault, said: str, *, model: str, attempts: int, elapsed: float, at: str, status: int | None = None
+) -> str:
     """One sentence about a request that failed for good, with what can be done about it."""
     advice: dict[Fault, str] = {
         Fault.UNREACHABLE: "is the server running? try: abduce lm check",
@@ -136,7 +225,7 @@ def describe(fault: Fault, said: str, *, model: str, attempts: int, elapsed: flo
         Fault.GARBLED: "the address may not be an OpenAI-compatible chat endpoint",
         Fault.CONTEXT: "the prompt is longer than the server's context",
         Fault.MODEL: f"the server does not serve {model!r}; abduce lm check lists what it serves",
-        Fault.REFUSED: "the server refuses the request; for a key, set the variable that api_key_env names",
+        Fault.REFUSED: f"the server refuses the request; {advice_on_refusal(status, said, at)}",
     }
     tried = "" if attempts == 1 else f" ({attempts} tries in {elapsed:.0f} s)"
     said = " ".join(said.split())[:400]

@@ -164,6 +164,7 @@ def _engine(profile: Profile, min_p: float | None, stack: ExitStack) -> tuple[st
         extra=extra,
         patience=Patience(tries=profile.tries, seconds=profile.patience),
         timeout=profile.timeout,
+        deadline=profile.deadline,
         max_connections=profile.max_connections,
         max_tokens_field=profile.max_tokens_field,
         trust_env=profile.kind == "openai" if profile.trust_env is None else profile.trust_env,

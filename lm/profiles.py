@@ -98,6 +98,8 @@ class Profile(_Table):
             texts, which some clouds refuse; ``object`` asks for any JSON object; ``off`` sends neither. The
             answer is checked against the whole schema in every case.
         timeout: seconds without a byte after which a reply counts as stalled.
+        deadline: seconds for a whole reply, from the end of the request to its last byte; default twice
+            ``timeout``. A reply has at most 4 MB in any case.
         max_connections: requests at the same time over all replicas; more wait.
         patience: seconds for which a request keeps trying a server that is away or overloaded.
         probe: try the addresses once before a run starts, and refuse where nobody listens at any; false for
@@ -116,7 +118,8 @@ class Profile(_Table):
     thinking: bool | None = None
     schema_mode: Literal["strict", "portable", "object", "off"] = Field("strict", alias="schema")
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    timeout: float = Field(300.0, gt=0)
+    timeout: float = Field(300.0, gt=0, allow_inf_nan=False)
+    deadline: float | None = Field(None, gt=0, allow_inf_nan=False)
     max_connections: int = Field(256, ge=1)
     patience: float = Field(180.0, ge=0)
     tries: int = Field(4, ge=1)

@@ -6,14 +6,12 @@ never started would make every fact wait as long, so it is refused in one line i
 
 from __future__ import annotations
 
-import ssl
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from ..retrievers.errors import InputError
-from .check import opener
+from .check import wire
 from .profiles import Profile
+from .wire import LeadsElsewhere, NoConnection, TooLarge, TransportRequest, Unreachable
 
 SECONDS = 5.0
 """How long one address is given to take a connection."""
@@ -22,17 +20,18 @@ SECONDS = 5.0
 def why_away(profile: Profile, url: str, seconds: float = SECONDS) -> str | None:
     """Why no connection to an address can be made; None where one can, whatever is answered there (an
     error, or nothing in time: the engine deals with both)."""
+    transport = wire(profile, seconds)
     try:
-        opener(profile)(urllib.request.Request(f"{url}/models"), timeout=seconds).close()
-    except urllib.error.HTTPError:
-        return None
-    except urllib.error.URLError as error:
-        reason = error.reason
-        if isinstance(reason, ssl.SSLError):
+        transport.exchange(TransportRequest(method="GET", url=f"{url}/models"))
+    except NoConnection as error:
+        reason = error.__cause__
+        if "TLS" in str(error):
             return None
-        return str(getattr(reason, "strerror", None) or reason)
-    except (OSError, ValueError):
+        return str(getattr(reason, "strerror", None) or reason or error)
+    except (Unreachable, LeadsElsewhere, TooLarge):
         return None
+    finally:
+        transport.close()
     return None
 
 

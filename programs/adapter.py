@@ -2,15 +2,15 @@
 
 DSPy's JSON adapter rebuilds the answer's schema and the system message on every call, shows the schema as
 an escaped string, and repairs replies that are not JSON. This one builds both once a signature, shows the
-schema as it goes over the wire, and accepts a reply only if it is complete JSON of the right types. What it
-forgives is harmless: a ``<think>`` block or prose before the object, a code fence around it, keys that no
-field has, a number where a text is wanted.
+schema as it goes over the wire, and accepts a reply only if it holds complete JSON of the right types; of
+several objects the last that fits. What it forgives is harmless: thinking, a draft or prose before the
+object, a code fence around it, keys that no field has, the schema's name around the fields, the only field's
+own keys without it, a number where a text is wanted.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
@@ -19,8 +19,7 @@ import dspy
 import pydantic
 from dspy.utils.exceptions import AdapterParseError
 
-_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?```$", re.DOTALL)
-_THOUGHT = "</think>"
+from .reply import json_objects, json_value
 
 
 @dataclass(frozen=True)
@@ -107,44 +106,46 @@ class StrictJSON(dspy.JSONAdapter):
         return self._shape(signature).requirement
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
-        """The fields of a reply.
+        """The fields of a reply: of its last object outside of the thinking that fits the types.
+
+        Where the reply was cut off (``dspy.settings.receipt`` knows), an object counts only if nothing but
+        blanks stands before or after it: it may be a draft in the middle of thinking.
 
         Raises:
-            AdapterParseError: not complete JSON, a field missing or of the wrong type, or thinking in it.
+            AdapterParseError: no complete object, a field missing or of the wrong type, or only thinking.
         """
+        receipt = dspy.settings.get("receipt")
         try:
-            found = json_object(completion)
-            types = self._shape(signature).types
-            missing = [name for name in types if name not in found]
-            if missing:
-                raise ValueError(f"no field {', '.join(missing)}")
-            return {name: _typed(found[name], type_, name) for name, type_ in types.items()}
+            found = json_objects(completion)
+            if receipt is not None and receipt.cut_off:
+                found = [one for one in found if one.alone]
+            failure = ValueError("the reply was cut off before its answer was complete")
+            for one in reversed(found):
+                try:
+                    return self._fields(signature, one.value)
+                except ValueError as error:
+                    failure = error if one is found[-1] else failure
+            raise failure
         except ValueError as error:
             raise AdapterParseError(
                 adapter_name="StrictJSON", signature=signature, lm_response=completion, message=str(error)
             ) from None
 
-
-def json_object(reply: str) -> dict[str, Any]:
-    """The JSON object of a reply, after what a model may put around it.
-
-    Raises:
-        ValueError: there is none, it is incomplete, or thinking is left inside.
-    """
-    text = reply.rsplit(_THOUGHT, 1)[-1].strip() if _THOUGHT in reply else reply.strip()
-    if "<think>" in text:
-        raise ValueError("the reply ends in the middle of its thinking")
-    fenced = _FENCE.match(text)
-    if fenced:
-        text = fenced.group(1).strip()
-    start = text.find("{")
-    if start < 0:
-        raise ValueError("the reply is empty" if not text else "the reply holds no JSON object")
-    try:
-        found, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"the reply is not complete JSON: {error.msg} at character {error.pos}") from None
-    return dict(found)
+    def _fields(self, signature: type[dspy.Signature], found: dict[str, Any]) -> dict[str, Any]:
+        types = self._shape(signature).types
+        if len(found) == 1 and not types.keys() & found.keys():
+            (inner,) = found.values()
+            found = inner if isinstance(inner, dict) else found
+        if len(types) == 1 and not types.keys() & found.keys():
+            (only,) = types
+            try:
+                return {only: _typed(found, types[only], only)}
+            except ValueError:
+                raise ValueError(f"no field {only}") from None
+        missing = [name for name in types if name not in found]
+        if missing:
+            raise ValueError(f"no field {', '.join(missing)}")
+        return {name: _typed(found[name], type_, name) for name, type_ in types.items()}
 
 
 def answer_format(name: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -198,8 +199,8 @@ def _typed(value: Any, type_: pydantic.TypeAdapter[Any], name: str) -> Any:
         candidates.append(str(value))
     elif isinstance(value, str) and value[:1] in ("[", "{"):
         try:
-            candidates.append(json.loads(value))
-        except json.JSONDecodeError:
+            candidates.append(json_value(value))
+        except ValueError:
             candidates = [value]
     failure: pydantic.ValidationError | None = None
     for candidate in candidates:

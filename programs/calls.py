@@ -29,6 +29,9 @@ INSTRUCTION_TOKENS = 1_500
 EXPLICIT = {"top_p": 1.0, "max_tokens": 2_048}
 """Decoding that is sent where the model does not state it itself."""
 
+MAX_RAW = 32_000
+"""Characters of a reply that the trace keeps; 2,048 tokens are about 8,000."""
+
 WORKERS = 256
 """Threads of the one pool that fans calls out; a served model is waited for, not computed here."""
 
@@ -131,8 +134,8 @@ def ask(
     signature: type[dspy.Signature] | None = None,
     **inputs: str,
 ) -> Any | None:
-    """One model call with one ``answer``; a reply that does not parse, or was cut off, is asked for once
-    more (a new rollout) and then dropped.
+    """One model call with one ``answer``; a reply that does not parse, or was cut off before the answer was
+    complete, is asked for once more (a new rollout) and then dropped.
 
     Args:
         predictor: a ``dspy.Predict`` whose signature has the output field ``answer``.
@@ -169,11 +172,15 @@ def ask(
         try:
             with dspy.context(**settings):
                 answer = predictor(config=config, **more, **inputs).answer
-            call.ok = not receipt.cut_off
+            # Our adapter takes complete objects only; another may have repaired what was cut off.
+            strict = isinstance(settings.get("adapter") or dspy.settings.adapter, StrictJSON)
+            call.ok = strict or not receipt.cut_off
             call.error = "" if call.ok else "cut off at max_tokens"
         except (AdapterParseError, ValidationError) as e:
             receipt.raw = receipt.raw or str(getattr(e, "lm_response", "") or "")
             call.error = "cut off at max_tokens" if receipt.cut_off else f"does not parse: {_why(e)}"
+            if receipt.elsewhere:
+                call.error += f" ({receipt.elsewhere})"
         except Exception as e:
             call.failed = True
             call.error = f"{type(e).__name__}: {e}"
@@ -191,6 +198,8 @@ def ask(
 
 def _record(call: Call, receipt: Receipt, answer: Any, trace: Trace) -> None:
     call.raw = receipt.raw
+    if len(call.raw) > MAX_RAW:
+        call.raw = f"{call.raw[:MAX_RAW]} ... ({len(call.raw) - MAX_RAW:,} more characters)"
     if not call.raw and answer is not None:
         call.raw = answer.model_dump_json() if hasattr(answer, "model_dump_json") else json.dumps(answer)
     call.requests = receipt.requests or int(not receipt.cache_hit)

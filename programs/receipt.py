@@ -22,6 +22,7 @@ class Receipt:
         self.usage: dict[str, int] = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
         self.raw = ""
         self.finish = ""
+        self.elsewhere = ""
         self.cache_hit = False
         self._stores: list[Callable[[], None]] = []
         self._outer = dspy.settings.get("usage_tracker")
@@ -40,9 +41,10 @@ class Receipt:
         self.faults.append(kind)
         self.retries += again
 
-    def replied(self, raw: str, finish: str, cached: bool = False) -> None:
-        """The reply's text and why it ended (``stop``, ``length``, ...); ``cached``: nothing was sent."""
-        self.raw, self.finish, self.cache_hit = raw, finish, cached
+    def replied(self, raw: str, finish: str, cached: bool = False, elsewhere: str = "") -> None:
+        """The reply's text and why it ended (``stop``, ``length``, ...); ``cached``: nothing was sent;
+        ``elsewhere``: where a reply without text has its words, and what helps."""
+        self.raw, self.finish, self.cache_hit, self.elsewhere = raw, finish, cached, elsewhere
 
     def add_usage(self, model: str, usage: Mapping[str, Any]) -> None:
         """DSPy's usage tracker: tokens of a reply that did not come from the cache."""

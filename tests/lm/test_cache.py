@@ -45,6 +45,34 @@ def put(table, folder, temperature=None, value="7", **more):
         return answer, trace, models.meter.total
 
 
+def test_an_entry_that_was_changed_costs_a_request_and_no_fact(stub, tmp_path):
+    table = {"kind": "vllm", "base_url": stub.url}
+    put(table, tmp_path)
+    for database in tmp_path.rglob("cache.db"):
+        with sqlite3.connect(database) as connection:
+            connection.execute(
+                "UPDATE Cache SET value = CAST(replace(CAST(value AS TEXT), 'yes', 'yea') AS BLOB)"
+            )
+        connection.close()
+    forget_memory()
+    assert put(table, tmp_path)[0] == "yes"
+    assert len(stub.bodies) == 2
+
+
+def test_no_entry_is_ever_unpickled(stub, tmp_path):
+    table = {"kind": "vllm", "base_url": stub.url}
+    put(table, tmp_path)
+    marker = tmp_path / "executed"
+    evil = f"cposix\nsystem\n(S'touch {marker}'\ntR.".encode()
+    for database in tmp_path.rglob("cache.db"):
+        with sqlite3.connect(database) as connection:
+            connection.execute("UPDATE Cache SET value = ?, mode = 4, filename = NULL", (evil,))
+        connection.close()
+    forget_memory()
+    assert put(table, tmp_path)[0] == "yes"
+    assert not marker.exists()
+
+
 def forget_memory():
     dspy.cache.reset_memory_cache()
 
@@ -103,7 +131,9 @@ def test_a_named_server_may_move(stub, tmp_path):
         assert other.bodies == []
 
 
-@pytest.mark.parametrize("bad", ["not JSON", lambda body: completion(body, SAID, finish_reason="length")])
+@pytest.mark.parametrize(
+    "bad", ["not JSON", lambda body: completion(body, f"Or {SAID} or", finish_reason="length")]
+)
 def test_a_reply_that_was_no_use_is_never_served_again(stub, tmp_path, bad):
     table = {"kind": "vllm", "base_url": stub.url}
     stub.play(bad, bad)

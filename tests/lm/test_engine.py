@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 import time
 from typing import Annotated
@@ -11,6 +12,9 @@ import pytest
 from abduce.lm import load
 from abduce.lm.engine import Replica, Replicas, Served, fault_of
 from abduce.lm.faults import Fault, Patience
+from abduce.lm.wire import MAX_REPLY
+from abduce.programs.calls import ask
+from abduce.programs.trace import Trace
 from dspy import lm15
 from openai_stub import Status, Stub, completion
 from pydantic import Field
@@ -54,6 +58,13 @@ class Word(dspy.Signature):
 
     text: str = dspy.InputField()
     word: str = dspy.OutputField()
+
+
+class Say(dspy.Signature):
+    """Say a word."""
+
+    text: str = dspy.InputField()
+    answer: str = dspy.OutputField()
 
 
 def test_the_payload_holds_exactly_what_was_stated(stub):
@@ -156,6 +167,130 @@ def test_a_machine_that_is_off_is_away_and_one_that_is_silent_stalls():
     assert fault_of(lm15.TransportError("timed out connecting to h:8000")) is Fault.UNREACHABLE
     assert fault_of(lm15.TransportError("read timed out waiting for headers")) is Fault.STALLED
     assert fault_of(lm15.TransportError("server closed connection")) is Fault.UNREACHABLE
+
+
+@pytest.mark.parametrize("form", ["drip", "endless"])
+def test_a_reply_without_an_end_is_given_up_and_asked_for_again(stub, form):
+    stub.play(form, "yes")
+    assert served(stub.url, deadline=0.5).complete(request()).text == "yes"
+    assert len(stub.bodies) == 2
+
+
+def test_a_reply_packed_twice_or_unpacked_to_more_than_the_limit_is_refused(stub):
+    packed = gzip.compress(b" " * (MAX_REPLY + 1))
+    engine = served(stub.url, patience=Patience(tries=1))
+    for coding, body in (("gzip", packed), ("gzip, gzip", gzip.compress(packed))):
+        stub.play(Status(200, body, {"Content-Encoding": coding}))
+        with pytest.raises(lm15.ProviderError, match="too long"):
+            engine.complete(request())
+
+
+def test_a_redirect_is_followed_on_the_same_host_with_the_key_and_the_body(stub, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    stub.play(Status(307, {}, {"Location": "/new/v1/chat/completions"}), "yes")
+    assert served(stub.url, key_variable="MY_KEY").complete(request()).text == "yes"
+    assert stub.bodies[0] == stub.bodies[1]
+    assert stub.headers[1]["authorization"] == "Bearer sk-secret"
+
+
+def test_a_redirect_to_another_host_is_told_and_nothing_is_sent_there(stub):
+    with Stub() as other:
+        stub.play(Status(307, {}, {"Location": f"{other.url}/chat/completions?token=secret"}))
+        with pytest.raises(lm15.InvalidRequestError, match=r"leads to http://127.*base_url") as caught:
+            served(stub.url).complete(request())
+        assert "secret" not in str(caught.value)
+        assert other.bodies == []
+    assert len(stub.bodies) == 1
+
+
+def test_redirects_in_a_circle_end(stub):
+    stub.then = Status(308, {}, {"Location": "/v1/chat/completions"})
+    with pytest.raises(lm15.InvalidRequestError, match="leads to"):
+        served(stub.url).complete(request())
+    assert len(stub.bodies) == 4
+
+
+SAID = '{"word": "yes"}'
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"reasoning_content": SAID},
+        {"reasoning": f"```json\n{SAID}\n```"},
+        {"tool_calls": [{"id": "1", "type": "function", "function": {"name": "w", "arguments": SAID}}]},
+    ],
+)
+def test_an_object_beside_the_empty_content_is_the_answer(stub, message):
+    stub.play(lambda body: completion(body, None, message=message))
+    with load({"kind": "vllm", "base_url": stub.url}, cache=False) as models, models.context():
+        assert dspy.Predict(Word)(text="a").word == "yes"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"message": {"reasoning_content": f"perhaps {SAID}, but"}}, "reasoning_content"),
+        ({"message": {"reasoning_content": SAID}, "finish_reason": "length"}, "reasoning_content"),
+        ({"message": {"refusal": "I will not"}}, "refuses: I will not"),
+        ({"finish_reason": "content_filter"}, "filter"),
+    ],
+)
+def test_where_the_words_of_an_empty_reply_are_is_told(stub, changes, why):
+    stub.then = lambda body: completion(body, None, **changes)
+    trace = Trace()
+    with load({"kind": "vllm", "base_url": stub.url}, cache=False) as models, models.context():
+        assert ask(dspy.Predict(Say), trace, "generator", text="a") is None
+    assert why in trace.calls[-1].error
+
+
+def test_an_error_inside_a_choice_is_tried_again(stub):
+    def failed(body):
+        reply = completion(body, "", finish_reason="error")
+        reply["choices"][0]["error"] = {"message": "upstream", "code": 502}
+        return reply
+
+    stub.play(failed, "yes")
+    assert served(stub.url).complete(request()).text == "yes"
+    stub.then = failed
+    with pytest.raises(lm15.ProviderError, match="upstream"):
+        served(stub.url).complete(request())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000, b"{" * 1000, b"null", b"17", b'"text"', b"[]", b"\xff\xfe", b'{"choices": [17]}',
+        b'{"choices": [{"message": {"content": 5}}]}', b'{"choices": [{"message": []}]}', b"NaN",
+        b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}}',
+        b'{"choices": [{"message": {"tool_calls": [{"function": {}}]}}]}',
+        b'{"choices": [{"message": {"tool_calls": 5}}]}', b'{"error": []}', b'{"choices": {"0": 1}}',
+    ],
+)  # fmt: skip
+def test_no_body_is_too_strange(stub, body):
+    stub.play(Status(200, body), "yes")
+    reply = served(stub.url).complete(request())
+    assert reply.text in ("yes", "x", "")
+
+
+def test_closing_ends_a_stalled_reply_at_once(stub):
+    stub.then = "stall"
+    engine = Served("m", (stub.url,), timeout=300.0)
+    failed = []
+
+    def ask_it():
+        with pytest.raises(lm15.LM15Error) as caught:
+            engine.complete(request())
+        failed.append(caught.value)
+
+    thread = threading.Thread(target=ask_it)
+    thread.start()
+    while not stub.bodies:
+        time.sleep(0.01)
+    engine.close()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert len(failed) == 1
 
 
 def test_retry_after_is_obeyed(stub):

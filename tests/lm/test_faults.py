@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from abduce.lm.faults import Fault, Patience, classify, describe, redact
+from abduce.lm.faults import (
+    Fault,
+    Patience,
+    advice_on_refusal,
+    classify,
+    describe,
+    redact,
+    server_words,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,10 +74,106 @@ def test_a_server_that_answers_with_errors_is_asked_a_few_times_only():
     assert patience.wait(Fault.SERVER, 9, 1, 1.0) is not None  # it was away the other times
 
 
-def test_a_stalled_reply_is_asked_for_once_more_even_if_it_used_up_the_time():
+def test_a_stalled_reply_gets_all_its_tries_however_long_they_take():
     patience = full(seconds=60.0)
-    assert patience.wait(Fault.STALLED, 1, 1, 300.0) == 0.0
-    assert patience.wait(Fault.STALLED, 2, 2, 600.0) is None
+    waits = [patience.wait(Fault.STALLED, n, n, 300.0 * n) for n in (1, 2, 3, 4)]
+    assert waits == [0.5, 1.0, 2.0, None]
+
+
+@pytest.mark.parametrize("asked", [0.0, 0.01])
+def test_a_server_that_asks_for_no_pause_gets_one(asked):
+    assert full().wait(Fault.BUSY, 3, 0, 0.0, retry_after=asked) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5120"),
+        (422, "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000"),
+        (400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),
+        (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."),
+        (400, "input length and `max_tokens` exceed context limit: 199759 + 21333 > 200000"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048575)."),
+        (400, "too many tokens: total number of tokens in the prompt cannot exceed 4081"),
+        (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+        (400, "Please reduce the length of the messages or completion."),
+        (400, "Range of input length should be [1, 30720]"),
+        (400, "Your request exceeded model token limit: 8192"),
+        (500, "Input is too long for requested model."),
+        (500, "input is too large to process. increase the physical batch size"),
+        (413, "Request Entity Too Large"),
+    ],
+)
+def test_too_long_is_known_in_many_wordings(status, said):
+    assert classify(status, said) is Fault.CONTEXT
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
+        "Unsupported parameter: 'max_tokens' is not supported with this model.",
+        "This response_format type is unavailable now",
+        "temperature must be at most 1",
+    ],
+)
+def test_what_a_shorter_prompt_would_not_help_is_not_called_too_long(said):
+    assert classify(400, said) is Fault.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"error": {"message": "no", "code": "x"}}', ("no", "x")),
+        ('{"error": "no", "error_type": "x"}', ("no", "x")),
+        ('{"object": "error", "message": "no", "type": "x", "code": 400}', ("no", "x")),
+        ('[{"error": {"message": "no", "code": 400}}]', ("no", "400")),
+        ('{"detail": [{"loc": ["body"], "msg": "no", "type": "x"}]}', ("no", "x")),
+        ('{"errors": ["no", {"message": "never"}]}', ("no; never", "")),
+        ('"no"', ("no", "")),
+        ("no  \n such page", ("no such page", "")),
+        ("17", ("17", "")),
+        ("null", ("null", "")),
+        ("[" * 50_000, ("[" * 500, "")),
+        ("", ("", "")),
+    ],
+)
+def test_a_servers_words_are_found_in_any_shape(body, said):
+    assert server_words(body) == said
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(st.sampled_from(["error", "message", "detail", "code", "x"]), inner)
+        ),
+    )
+)
+def test_no_json_is_too_strange_for_a_servers_words(value):
+    said, code = server_words(json.dumps(value))
+    assert len(said) <= 500
+    assert len(code) <= 100
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "advice"),
+    [
+        (400, "This response_format type is unavailable now", 'schema = "off"'),
+        (400, "'response_format.type' must be 'json_schema' or 'text'", '"strict"'),
+        (400, "Use 'max_completion_tokens' instead.", 'max_tokens_field = "max_completion_tokens"'),
+        (400, "Unrecognized request argument supplied: chat_template_kwargs", 'kind = "openai"'),
+        (400, "Extra inputs are not permitted: seed", "seeds = false"),
+        (401, "no", "api_key_env"),
+        (404, "404 page not found", "end in /v1"),
+        (307, "the address leads to http://other/v1", "base_url"),
+        (400, "I am a teapot", "lm check"),
+    ],
+)
+def test_a_refusal_names_the_setting_that_helps(status, said, advice):
+    assert advice in advice_on_refusal(status, said, "http://h")
 
 
 @pytest.mark.parametrize("fault", [Fault.CONTEXT, Fault.MODEL, Fault.REFUSED])

@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 import dspy
 import pytest
-from abduce.programs.adapter import StrictJSON, answer_format, json_object
+from abduce.programs.adapter import StrictJSON, answer_format
+from abduce.programs.receipt import Receipt
+from abduce.programs.reply import json_object, json_objects
 from dspy.utils.exceptions import AdapterParseError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +80,19 @@ def test_an_answer_with_free_keys_has_no_strict_schema():
         "<think>\n\n</think>\n\n" + json.dumps(GOOD),
         '<think>maybe {"note": "no"}</think>' + json.dumps(GOOD),
         "the template opened the block</think>" + json.dumps(GOOD),
+        "[THINK]a draft: " + json.dumps({**GOOD, "note": "no"}) + "[/THINK]" + json.dumps(GOOD),
+        "<|channel|>analysis<|message|>"
+        + json.dumps({**GOOD, "note": "no"})
+        + "<|end|><|start|>assistant<|channel|>final<|message|>"
+        + json.dumps(GOOD),
+        "◁think▷" + json.dumps({**GOOD, "note": "no"}) + "◁/think▷" + json.dumps(GOOD),
+        "The set {A, B} was considered.\n\n```json\n" + json.dumps(GOOD) + "\n```",
+        json.dumps({**GOOD, "note": "a draft"}) + " No: " + json.dumps(GOOD),
+        json.dumps(GOOD) + " (not " + json.dumps({"note": 5}) + ")",
+        json.dumps(GOOD) + "\n" * 500,
+        json.dumps(json.dumps(GOOD)),
+        json.dumps([GOOD]),
+        json.dumps({"AskAnswer": GOOD}),
         json.dumps({**GOOD, "extra": 1}),
         json.dumps({**GOOD, "answer": json.dumps(GOOD["answer"])}),
         json.dumps({**GOOD, "answer": {"verdicts": ["sn", "xx"], "mood": " YES"}}),
@@ -104,11 +119,61 @@ def test_harmless_variants_are_the_same_answer(reply):
         (json.dumps({**GOOD, "answer": {"verdicts": ["sn", "qq"], "mood": "yes"}}), "answer.verdicts.1"),
         (json.dumps({**GOOD, "answer": {"verdicts": ["sn", "xx"], "mood": "perhaps"}}), "answer.mood"),
         (json.dumps({**GOOD, "note": "<think>a"}), "thinking"),
-        (json.dumps({**GOOD, "note": "a</think>"}), "no JSON object"),
+        (json.dumps({**GOOD, "note": "a</think>"}), "thinking"),
     ],
 )
 def test_the_rest_is_refused_and_says_why(reply, why):
     with pytest.raises(AdapterParseError, match=why):
+        StrictJSON().parse(Ask, reply)
+
+
+@pytest.mark.parametrize(
+    ("reply", "counts"),
+    [
+        (json.dumps(GOOD) + "\n" * 500, True),
+        ("```json\n" + json.dumps(GOOD) + "\n```\n", True),
+        (json.dumps(GOOD) + "\nThis is because the", True),
+        ("Perhaps it is " + json.dumps(GOOD) + ", or else it", False),
+        ("<think>Perhaps</think> " + json.dumps(GOOD) + "\nThis is", True),
+        (json.dumps({**GOOD, "note": "no"}) + " No: " + json.dumps(GOOD)[:-2], True),
+    ],
+)
+def test_a_complete_object_counts_though_the_reply_was_cut_after_it(reply, counts):
+    receipt = Receipt()
+    receipt.replied(reply, "length")
+    with dspy.context(receipt=receipt):
+        if counts:
+            assert StrictJSON().parse(Ask, reply)["answer"].mood == "yes"
+        else:
+            with pytest.raises(AdapterParseError, match="cut off"):
+                StrictJSON().parse(Ask, reply)
+
+
+@given(st.text(alphabet=st.sampled_from('{}[]",:\\<>/think1aA ')), st.integers(0, 3))
+def test_no_reply_is_too_strange(text, times):
+    reply = text * times
+    try:
+        found = json_objects(reply)
+    except ValueError:
+        return
+    assert all(isinstance(one.value, dict) for one in found)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        "{" * 200_000,
+        '{"' * 100_000,
+        '{"\\' * 100_000,
+        '{"a": ' + "9" * 5000 + "}",
+        '{"a": NaN}',
+        "<think>" * 50_000,
+    ],
+)
+def test_replies_that_are_meant_to_harm_are_no_answers(reply):
+    with pytest.raises(AdapterParseError):
         StrictJSON().parse(Ask, reply)
 
 

@@ -76,7 +76,7 @@ def test_an_answer_is_typed_and_its_call_recorded(stub, models):
         "not JSON",
         '{"answer": {"word": 5, "x',
         json.dumps({"answer": {"word": "x" * 30}}),
-        lambda body: completion(body, SAID, finish_reason="length"),
+        lambda body: completion(body, "Perhaps " + SAID + " or", finish_reason="length"),
         lambda body: completion(body, None),
         f"<think>{SAID}",
     ],

@@ -83,9 +83,10 @@ class Stub:
     """The server, in a thread of its own. ``bodies`` and ``headers`` hold what was asked, in order.
 
     ``play(...)`` sets what the next requests meet: ``"answer"``; ``"reset"`` (the connection breaks in
-    the middle of the body), ``"close"`` (before a reply), ``"stall"``, ``"empty"``, ``"garbage"``, a
-    text (the reply's content), a :class:`Status`, or a function of the body that returns one of these or
-    a whole completion. When the script is over, every request meets ``then`` (default ``"answer"``).
+    the middle of the body), ``"close"`` (before a reply), ``"stall"``,
+    ``"drip"`` (a byte now and then, for ever), ``"endless"`` (a body without an end), ``"empty"``,
+    ``"garbage"``, a text (the reply's content), a :class:`Status`, or a function of the body that returns
+    one of these or a whole completion. When the script is over, every request meets ``then`` (default ``"answer"``).
     """
 
     def __init__(self, latency: float = 0.0, port: int = 0) -> None:
@@ -200,6 +201,13 @@ class Stub:
             writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n{"id":')
             await writer.drain()
             writer.transport.abort()
+            return False
+        if step in ("drip", "endless"):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+            while not writer.is_closing():
+                writer.write(b" " if step == "drip" else b"[" * 65536)
+                await writer.drain()
+                await asyncio.sleep(0.02 if step == "drip" else 0)
             return False
         if isinstance(step, Status):
             return await self._send(writer, step.status, step.body, step.headers)
