@@ -22,7 +22,7 @@ _DISK_BYTES = 20 * 1024**3
 _MEMORY_ENTRIES = 20_000
 
 
-class _PlainDisk(Disk):  # type: ignore[misc]
+class _PlainDisk(Disk):
     """Bytes and nothing else: no entry of a cache folder is ever unpickled."""
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:

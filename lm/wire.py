@@ -93,7 +93,7 @@ class _Timed:
             self._sock.close()  # it was never connected, or is closed already
 
 
-class Wire(StdlibTransport):  # type: ignore[misc]
+class Wire(StdlibTransport):
     """DSPy's transport with a deadline and a size for every reply. Safe to use from many threads.
 
     Args:

@@ -10,6 +10,7 @@ own keys without it, a number where a text is wanted.
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -209,6 +210,23 @@ def _typed(value: Any, type_: pydantic.TypeAdapter[Any], name: str) -> Any:
         except pydantic.ValidationError as error:
             failure = failure or error
     assert failure is not None
+    if (trimmed := _without_strangers(value, failure)) is not None:
+        return type_.validate_python(trimmed)
     first = failure.errors(include_url=False, include_input=False)[0]
     place = ".".join([name, *(str(part) for part in first["loc"])])
     raise ValueError(f"{place}: {first['msg']}")
+
+
+def _without_strangers(value: Any, failure: pydantic.ValidationError) -> Any | None:
+    """A value without the keys that no field has, where they are all that is wrong with it."""
+    problems = failure.errors(include_url=False, include_input=False)
+    if not all(problem["type"] == "extra_forbidden" for problem in problems):
+        return None
+    trimmed = copy.deepcopy(value)
+    for problem in problems:
+        *path, last = problem["loc"]
+        place = trimmed
+        for step in path:
+            place = place[step]
+        del place[last]
+    return trimmed

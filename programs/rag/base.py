@@ -19,8 +19,9 @@ from ..trace import Query, Trace
 from .config import RAGConfig
 from .context import CountTokens, Evidence, Fused, Passages, estimate_tokens, pack
 
-WINDOW_SHARES = (1.0, 0.75, 0.5, 0.25)
-"""What share of the room documents fill; the next is tried where the server says the prompt is too long."""
+WINDOW_SHARES = (1.0, 0.75, 0.5, 0.25, 0.125, 0.0625)
+"""What share of the documents that fit the window is shown; the next is tried where the server says that the
+prompt is too long."""
 
 
 def ask_for_option(
@@ -129,6 +130,8 @@ class RAG(dspy.Module):
         key, reasoning = "", ""
         for share in WINDOW_SHARES:
             packed = pack(fused.evidence, self.passages, int(room * share), self.count)
+            if share == 1.0:
+                room = packed.tokens
             try:
                 if c.answer:
                     key, reasoning = self.generator(

@@ -94,6 +94,7 @@ def test_an_answer_with_free_keys_has_no_strict_schema():
         json.dumps([GOOD]),
         json.dumps({"AskAnswer": GOOD}),
         json.dumps({**GOOD, "extra": 1}),
+        json.dumps({**GOOD, "answer": {**GOOD["answer"], "confidence": 0.9}}),
         json.dumps({**GOOD, "answer": json.dumps(GOOD["answer"])}),
         json.dumps({**GOOD, "answer": {"verdicts": ["sn", "xx"], "mood": " YES"}}),
     ],

@@ -86,7 +86,8 @@ class Stub:
     the middle of the body), ``"close"`` (before a reply), ``"stall"``,
     ``"drip"`` (a byte now and then, for ever), ``"endless"`` (a body without an end), ``"empty"``,
     ``"garbage"``, a text (the reply's content), a :class:`Status`, or a function of the body that returns
-    one of these or a whole completion. When the script is over, every request meets ``then`` (default ``"answer"``).
+    one of these or a whole completion. When the script is over, every request meets ``then`` (by default
+    ``"answer"``).
     """
 
     def __init__(self, latency: float = 0.0, port: int = 0) -> None:
