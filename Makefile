@@ -1,6 +1,8 @@
 # make demo         the main job on the bundled filings: no model, no GPU, no download of data
 # make test         tests against an installed wheel, ruff, the type checker and import-linter
 # make test-live    tests that start a real model server, and long comparisons
+# make test-browser tests of the pages in a headless Chromium
+# make pages        the pages of web/assets from their sources in web/src (needs node; nothing else does)
 # make bench        measurements, written to build/bench.json
 # make lock         renew requirements.lock: the newest versions that pyproject.toml allows
 PYTHON ?= python3
@@ -8,14 +10,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Twice quiet: pip's warnings about places it did not look at are nobody's business.
 PIP := $(BIN)/python -m pip install -qq
-ROOMS := package signatures retrievers documents programs lm data tagging asking eval cli
-SOURCES := $(shell find $(ROOMS) -type f ! -path '*/__pycache__/*' 2>/dev/null)
+ROOMS := package signatures retrievers documents programs lm data tagging asking web eval cli
+SOURCES := $(shell find $(ROOMS) -type f ! -path 'web/src/*' ! -path '*/__pycache__/*' 2>/dev/null)
 WORKERS ?= 2
 export HF_HUB_OFFLINE ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 2
 
-.PHONY: demo test test-live lint bench lock newest clean
+.PHONY: demo test test-live test-browser lint pages check-pages bench lock newest clean
 
 # The environment: a stamp for each set of packages, made again only when what it is made of changes.
 $(VENV)/core.stamp: pyproject.toml requirements.lock
@@ -47,11 +49,25 @@ lint: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	cd $(VENV) && bin/python -m mypy --config-file ../pyproject.toml --strict -p abduce
 	$(BIN)/lint-imports
 
-test: lint
-	$(BIN)/pytest tests -q -n $(WORKERS) -m "not live"
+# The pages' compiler and libraries: the versions of web/src/package-lock.json.
+web/src/node_modules/.stamp: web/src/package.json web/src/package-lock.json
+	cd web/src && npm ci --ignore-scripts --no-progress
+	touch $@
+
+pages: web/src/node_modules/.stamp
+	cd web/src && npm run --silent check && npm test --silent && npm run --silent build
+
+check-pages: web/src/node_modules/.stamp
+	cd web/src && npm run --silent check && npm test --silent && npm run --silent build -- --check
+
+test: lint check-pages
+	$(BIN)/pytest tests -q -n $(WORKERS) -m "not live and not browser"
 
 test-live: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	$(BIN)/pytest tests -q -m live
+
+test-browser: $(VENV)/wheel.stamp $(VENV)/dev.stamp web/src/node_modules/.stamp
+	$(BIN)/pytest tests -q -m browser
 
 bench: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	$(BIN)/python bench/run.py

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from ..eval.runs.run import Run
 
 
 def report(
@@ -39,6 +42,12 @@ def report(
         Path | None, typer.Option(help="Also write runs and qrels in TREC format, to this folder.")
     ] = None,
     qrels: Annotated[Path | None, typer.Option(help="TREC qrels of the TREC run files.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write one self-contained page for a browser, in place of all else.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Data folder in which the page finds its sources; else as abduce eval.")
+    ] = None,
 ) -> None:
     """Print the tables of a run and write them, with plots, beside it.
 
@@ -55,6 +64,8 @@ def report(
         abduce report bm25.trec mine.trec --qrels qrels.trec
 
         abduce report predictions_openai.jsonl.gz
+
+        abduce report runs/before runs/after --html changes.html
     """
     from rich.console import Console
 
@@ -85,6 +96,9 @@ def report(
     else:
         found, family = load_run(run[0])
         out = out or run[0] / "report"
+    if html is not None:
+        _write_page(found, family, baseline, html, data)
+        return
     tables = report_tables(found, family, baseline=baseline, by=by, measure=measure, intervals=intervals)
     console, notes = Console(), Console(stderr=True)
     for table in tables:
@@ -112,3 +126,19 @@ def report(
         notes.print(
             f"{len(written)} files written to {folders}", markup=False, highlight=False, soft_wrap=True
         )
+
+
+def _write_page(found: Run, family: str, baseline: str | None, html: Path, data: str | None) -> None:
+    from ..data.folder import DataFolder
+    from ..eval.report.page import report_html
+    from ..eval.report.sources import find_sources
+    from ..retrievers.atomic import write_text
+    from ..retrievers.errors import InputError
+
+    if html.suffix.lower() not in (".html", ".htm"):
+        raise InputError("a page is written as HTML: give a name that ends in .html", file=html)
+    if not html.resolve().parent.is_dir():
+        raise InputError("there is no such folder to write to", file=html)
+    sources = find_sources(found, family, DataFolder.find(data))
+    write_text(html, report_html(found, family, sources, baseline))
+    typer.echo(f"{html}: {html.stat().st_size / 1e6:.1f} MB")

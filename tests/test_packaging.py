@@ -24,9 +24,13 @@ FOLDERS = (
     "data",
     "tagging",
     "asking",
+    "web",
     "eval",
     "cli",
 )
+SOURCES_OF_PAGES = Path("web", "src")
+"""What `make pages` builds web/assets from; it is not shipped."""
+
 DISTRIBUTION = {
     "faiss": "faiss-cpu",
     "sentence_transformers": "sentence-transformers",
@@ -50,7 +54,8 @@ def project(root):
 def files(root):
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
+            built_from = path.is_relative_to(root / SOURCES_OF_PAGES)
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc" and not built_from:
                 yield path
 
 

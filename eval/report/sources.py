@@ -1,0 +1,104 @@
+"""What the examples of a run were about: facts, questions, concepts and passages, from the data folder.
+
+A run folder keeps ids and fingerprints, not source texts. What the data folder still has under the same
+id and fingerprint is shown; of the rest a page says that it was not found.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...data.corpora import load_corpus
+from ...data.domains import DOMAINS, Domain
+from ...data.example import Example
+from ...data.folder import DataFolder
+from ...data.questions import DATASETS, named_questions
+from ...retrievers.corpus import Corpus
+from ...retrievers.errors import InputError
+from ...retrievers.taxonomy import Taxonomy
+from ...signatures.types import Fact, Question
+from ..runs.run import Run
+from .seen import seen_groups
+
+
+@dataclass
+class Sources:
+    """Inputs by example id; ``groups`` are further groups of an example (company, seen or unseen)."""
+
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
+    taxonomy: Taxonomy | None = None
+    corpus: Corpus | None = None
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def find_sources(run: Run, family: str, folder: DataFolder) -> Sources:
+    """The inputs of a run's examples.
+
+    Args:
+        run: a run that was loaded from its folder, or several joined.
+        family: its codec's name.
+        folder: where facts, questions, the taxonomy and the corpus are looked for.
+    """
+    settings = _settings(run)
+    if family == "taxonomy":
+        found = _facts(run, DOMAINS.get(str(settings.get("domain", ""))), folder)
+    elif family == "question":
+        found = _questions(run, settings, folder)
+    else:
+        return Sources()
+    missing = len(run.examples) - len(found.facts or found.questions)
+    if missing:
+        found.notes.append(
+            f"{missing:,} of {len(run.examples):,} examples are not in {folder}: their sources are not shown "
+            "(name the data folder with --data)"
+        )
+    return found
+
+
+def _settings(run: Run) -> Mapping[str, Any]:
+    """The experiment as it was run."""
+    folders = [run.folder, *(folder for folder, _ in run.sources.values())]
+    for folder in filter(None, folders):
+        with suppress(OSError, ValueError):
+            return tomllib.loads((folder / "resolved.toml").read_text(encoding="utf-8"))
+    return {}
+
+
+def _facts(run: Run, domain: Domain | None, folder: DataFolder) -> Sources:
+    if domain is None:
+        return Sources()
+    wanted = {e.id: e.fingerprint() for e in run.examples}
+    found: dict[str, Fact] = {}
+    for split in sorted(domain.splits, key=lambda s: s in domain.precedents):
+        if len(found) < len(wanted):
+            with suppress(InputError):  # a folder need not have every split
+                found |= {e.id: e.inputs["fact"] for e in folder.facts(domain, split, []) if _same(e, wanted)}
+    taxonomy = None
+    with suppress(InputError):
+        taxonomy = folder.taxonomy(domain)
+    golds = {e.id: str(e.gold) for e in run.examples}
+    return Sources(found, taxonomy=taxonomy, groups=seen_groups(found, golds, domain, folder))
+
+
+def _questions(run: Run, settings: Mapping[str, Any], folder: DataFolder) -> Sources:
+    wanted = {e.id: e.fingerprint() for e in run.examples}
+    found: dict[str, Question] = {}
+    for name in dict.fromkeys([*settings.get("questions", ()), *DATASETS]):
+        if len(found) < len(wanted):
+            with suppress(InputError):
+                examples = (q.example() for q in named_questions(folder, [str(name)], True, []))
+                found |= {e.id: e.inputs["question"] for e in examples if _same(e, wanted)}
+    corpus = None
+    with suppress(InputError):
+        corpus = load_corpus(str(settings.get("corpus", "medical")), folder)
+    return Sources(questions=found, corpus=corpus)
+
+
+def _same(example: Example, wanted: Mapping[str, str]) -> bool:
+    return example.id in wanted and wanted[example.id] == example.fingerprint()

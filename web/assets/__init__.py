@@ -1,0 +1,1 @@
+"""The built pages: what `make pages` writes. The sources are in `web/src`."""
