@@ -132,8 +132,8 @@ def _write_page(found: Run, family: str, baseline: str | None, html: Path, data:
     from ..data.folder import DataFolder
     from ..eval.report.page import report_html
     from ..eval.report.sources import find_sources
-    from ..retrievers.atomic import write_text
     from ..retrievers.errors import InputError
+    from ..retrievers.files import write_text
 
     if html.suffix.lower() not in (".html", ".htm"):
         raise InputError("a page is written as HTML: give a name that ends in .html", file=html)

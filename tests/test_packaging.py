@@ -54,8 +54,8 @@ def project(root):
 def files(root):
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            built_from = path.is_relative_to(root / SOURCES_OF_PAGES)
-            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc" and not built_from:
+            shipped = "__pycache__" not in path.parts and path.suffix != ".pyc"
+            if path.is_file() and shipped and not path.is_relative_to(root / SOURCES_OF_PAGES):
                 yield path
 
 

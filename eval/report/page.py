@@ -230,14 +230,9 @@ def _breakdowns(run: Run) -> Iterator[dict[str, Any]]:
             if not measures:
                 continue
             split = [np.where(k, row.per_example(m), np.nan) for m in measures for k in masks.values()]
-            found = iter(run.bootstrap.intervals(split))
-            rows[row.name] = {
-                m: [
-                    [_digits(i.mean), _digits(i.low), _digits(i.high)]
-                    for i, _ in zip(found, masks, strict=False)
-                ]
-                for m in measures
-            }
+            bounds = [[_digits(v) for v in (i.mean, i.low, i.high)] for i in run.bootstrap.intervals(split)]
+            n = len(masks)
+            rows[row.name] = {m: bounds[i * n : (i + 1) * n] for i, m in enumerate(measures)}
         groups = [[value, int(mask.sum())] for value, mask in masks.items()]
         yield {"field": name, "measures": wanted, "groups": groups, "rows": rows}
 

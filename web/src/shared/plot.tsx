@@ -21,6 +21,11 @@ export function Figure({ title, summary, draw, on }: Props) {
     if (!box.current || width < 50) return;
     const plot = draw(Math.min(width, 620));
     const svg = plot.matches("svg") ? plot : plot.querySelector("svg");
+    // The picture is one image with one description: the names that Plot gives its groups are no roles.
+    for (const part of svg?.querySelectorAll("[aria-label], [aria-description]") ?? []) {
+      part.removeAttribute("aria-label");
+      part.removeAttribute("aria-description");
+    }
     svg?.setAttribute("role", "img");
     svg?.setAttribute("aria-label", `${title}. ${summary}`);
     box.current.replaceChildren(plot);
