@@ -1,0 +1,1 @@
+"""Official releases in, files of the data layout out; run once per release."""

@@ -1,0 +1,1 @@
+"""CodiEsp's mentions, re-located in English text."""

@@ -1,0 +1,1 @@
+"""The ICD-10-CM inventory from the official release files."""
