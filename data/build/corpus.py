@@ -11,10 +11,9 @@ from typing import Any
 
 from ...retrievers.corpus import CONTENT_FIELDS, ID_FIELDS, TITLE_FIELDS
 from ...retrievers.errors import InputError
-from ...retrievers.files import Row, first_of, open_text, read_rows, require
-from ...retrievers.files import write_bytes
-from .chunking import TARGET, chunks
+from ...retrievers.files import Row, first_of, open_text, read_rows, require, write_bytes
 from ..corpora import read_parquet
+from .chunking import TARGET, chunks
 
 TEXT_FILES = (".txt", ".md")
 

@@ -13,8 +13,8 @@ from ...retrievers.errors import InputError
 from ...retrievers.registry import build
 from ...retrievers.taxonomy import Taxonomy
 from ..corpora import CORPORA, load_corpus
-from ..folder import DataFolder, domain_named
 from ..domains import DOMAINS
+from ..folder import DataFolder, domain_named
 
 KINDS = ("bm25", "dense", "milvus")
 """The kinds of retriever that have something to store."""

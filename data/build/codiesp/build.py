@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from ....retrievers.errors import InputError
 from ....retrievers.files import read_jsonl
+from ..icd10cm.build import jsonl_gz, write_all
 from .archive import SPLITS, Annotation, Corpus, read_corpus
 from .project import AlignedCase, Aligner, Relocation
-from ..icd10cm.build import jsonl_gz, write_all
 
 Method = Literal["alignment", "model"]
 
@@ -159,8 +159,8 @@ def build_with(
         return build(archive, inventory, out, method, progress=progress)
     if lm is None:
         raise InputError("--method model needs a file with an [lm] table", field="--lm")
-    from ....lm.use import models_for
     from ....lm.options import lm_table
+    from ....lm.use import models_for
 
     with models_for(lm_table(lm), "--method model", file=lm, probe=("relocator",)):
         return build(archive, inventory, out, method, threads=threads, progress=progress)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .align import STOP_EN, STOP_ES, Bead, Span, WordTable, align_sentences, sentences_en, sentences_es, words_of
+from .align import (
+    STOP_EN,
+    STOP_ES,
+    Bead,
+    Span,
+    WordTable,
+    align_sentences,
+    sentences_en,
+    sentences_es,
+    words_of,
+)
 from .archive import Annotation, Case, Corpus
 
 MATCH = 0.2

@@ -15,16 +15,16 @@ from ....retrievers.errors import InputError, MissingExtra
 from ....retrievers.files import read_jsonl
 from ....retrievers.profiles import profile_rows
 from ....signatures.dimensions import load_schema
+from ...domains import CLINICAL
+from ...folder import bytes_fingerprint
+from ...icd10cm import concept_of
 from .addenda import apply_to_index, apply_to_tabular, read_changes
+from .alphabetic import SOURCES, IndexPath, read_index
 from .compare import Agreement, compare
 from .derive import add_derived
-from .alphabetic import SOURCES, IndexPath, read_index
 from .inventory import DOCUMENTED, build_rows, build_tree, resolve
-from ...icd10cm import concept_of
 from .release import Release, ReleaseFile, report_years
 from .tabular import NOTE_KINDS, read_added, read_codes, read_order, read_tabular
-from ...folder import bytes_fingerprint
-from ...domains import CLINICAL
 
 
 @dataclass(frozen=True)

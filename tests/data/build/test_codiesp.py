@@ -17,16 +17,15 @@ import dspy
 import pytest
 from abduce.data.build.codiesp.align import align_sentences, cognate, sentences_en, sentences_es
 from abduce.data.build.codiesp.archive import read_corpus
+from abduce.data.build.codiesp.build import NO_ALIGNMENT, OUTSIDE, build, build_with
 from abduce.data.build.codiesp.project import Aligner
 from abduce.data.build.codiesp.relocate import DROPPED
-from abduce.data.build.codiesp.build import NO_ALIGNMENT, OUTSIDE, build, build_with
 from abduce.retrievers.errors import InputError
+from clinical_release import ANNOTATIONS, DATA, write_corpus
 from dspy.utils.exceptions import ContextWindowExceededError
 from hypothesis import given
 from hypothesis import strategies as st
 from openai_stub import Stub
-
-from clinical_release import ANNOTATIONS, DATA, write_corpus
 
 
 class Copyist(dspy.BaseLM):
