@@ -150,10 +150,6 @@ class PairedCounts:
     def n(self) -> int:
         return self.both + self.helped + self.harmed + self.neither
 
-    @property
-    def net(self) -> int:
-        return self.helped - self.harmed
-
 
 def mcnemar(helped: int, harmed: int) -> float:
     """Exact two-sided McNemar p-value of two discordant counts (1 where both are 0).

@@ -188,13 +188,6 @@ class Collection(ABC, Generic[Item]):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # DSPy's optimizers copy programs; an inventory never changes
 
-    def position(self, id_: str) -> int:
-        """The place of an id in ascending order; KeyError where there is none."""
-        place = self._find(id_)
-        if place is None:
-            raise KeyError(id_)
-        return place
-
     def _find(self, id_: str) -> int | None:
         if self._positions is not None:
             return self._positions.get(id_)

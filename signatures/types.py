@@ -93,10 +93,6 @@ class Hypothesis(_Frozen):
     retrieval_query: str = ""
     categories: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
 
-    @property
-    def all_unresolved(self) -> bool:
-        return not self.values
-
 
 class Judgement(StrEnum):
     """One verdict on one dimension of one candidate."""

@@ -115,7 +115,7 @@ def test_mcnemar_of_thousands_stays_finite() -> None:
 
 def test_paired_counts() -> None:
     got = stats.paired_counts([1, 1, 0, 0, 1], [1, 0, 1, 0, 0])
-    assert (got.both, got.helped, got.harmed, got.neither, got.n, got.net) == (1, 2, 1, 1, 5, 1)
+    assert (got.both, got.helped, got.harmed, got.neither, got.n) == (1, 2, 1, 1, 5)
     assert got.p == stats.mcnemar(2, 1)
     with pytest.raises(ValueError, match="1 or 0"):
         stats.paired_counts([0.5], [1])

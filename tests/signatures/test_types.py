@@ -37,8 +37,3 @@ def test_facts_and_hypotheses_are_frozen():
         Fact(fact_id="f", value="75", context=CONTEXT).value = "76"
     with pytest.raises(ValidationError, match="frozen"):
         Hypothesis().retrieval_query = "q"
-
-
-def test_a_hypothesis_without_values_is_all_unresolved():
-    assert Hypothesis(retrieval_query="q").all_unresolved
-    assert not Hypothesis(values={"Family": "debt"}).all_unresolved

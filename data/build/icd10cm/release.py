@@ -28,9 +28,6 @@ UNREADABLE = (
 )
 """What the standard library raises for archives that are damaged, encrypted or of an unknown kind."""
 
-KINDS = ("codes", "order", "codes addenda", "tabular", "index", "eindex", "neoplasm", "drug")
-"""Kinds of release files: ``eindex`` is the external-cause index, ``codes addenda`` what the year added."""
-
 MAX_BYTES = 256 * 1024 * 1024
 """A release file is at most this large when unpacked (the largest official one is 14 MB)."""
 
