@@ -35,6 +35,31 @@ def calibrate(
 
         abduce calibrate "precedents (own)" "precedents (others)" --check test
     """
-    from ..eval.calibrate import calibrate as run
+    from rich.console import Console
 
-    run(program, domain=domain, split=split, check=check, kind=kind.value, data=data, out=out)
+    from ..eval.calibrate import calibrate as run
+    from ..eval.calibrate import write_calibrations
+    from .pages.score import acceptance_table
+    from .progress import count_bar
+
+    console = Console()
+    made = []
+    with count_bar(console) as progress:
+        fits = run(
+            program,
+            domain=domain,
+            split=split,
+            check=check,
+            kind=kind.value,
+            data=data,
+            progress=progress,
+        )
+        for fitted in fits:
+            made.append(fitted.calibration)
+            for one in fitted.judged:
+                title = f"{one.title}: {one.facts:,} facts, {one.right:.1%} right"
+                console.print(acceptance_table(title, one.accepted))
+                console.print(f"Expected calibration error: {one.error:.3f}")
+    if out is not None:
+        write_calibrations(made, out)
+        console.print(f"Written: {out}", markup=False, highlight=False)

@@ -15,6 +15,7 @@ from .data import app as data
 from .eval import evaluate
 from .index import app as index
 from .lm import lm
+from .notes import show_log
 from .optimize import optimize
 from .report import report
 from .serve import serve
@@ -43,6 +44,7 @@ def _options(
     ] = False,
 ) -> None:
     """Retrieval-ready queries from explicit hypotheses about what the evidence means."""
+    show_log()
 
 
 app.command("eval")(evaluate)

@@ -1,10 +1,25 @@
-"""What a user must know beside the results."""
+"""What a user must know beside the results: the project's log records, as lines on standard error."""
 
 from __future__ import annotations
 
+import logging
+
 
 def print_note(line: str) -> None:
-    """Print a note on stderr, in one line."""
+    """Print a note on standard error, in one line."""
     from rich.console import Console
 
     Console(stderr=True).print(f"note: {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        print_note(record.getMessage())
+
+
+def show_log() -> None:
+    """From now on print what ``abduce`` logs; a second call changes nothing."""
+    log = logging.getLogger("abduce")
+    log.setLevel(logging.INFO)
+    if not any(isinstance(handler, _Notes) for handler in log.handlers):
+        log.addHandler(_Notes())

@@ -68,3 +68,22 @@ def progress_bars(console: Console | None = None) -> Iterator[Callable[[Progress
         yield update
     finally:
         bars.stop()
+
+
+@contextmanager
+def count_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a callback that takes what is done, how many are, and of how many.
+
+    The bar stands on standard error, where ``console`` is a terminal.
+    """
+    from rich.console import Console as RichConsole
+    from rich.progress import Progress as Bars
+
+    bars = Bars(console=RichConsole(stderr=True), transient=True, disable=not console.is_terminal)
+    with bars:
+        task = bars.add_task("", total=None)
+
+        def update(what: str, done: int, total: int) -> None:
+            bars.update(task, description=what, completed=done, total=total)
+
+        yield update

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..tagging.tagger import Tagger
+
+TAXONOMY = "us-gaap-2024"
+"""What facts and documents are tagged with where no taxonomy is named."""
 
 
 class Scope(StrEnum):
@@ -38,8 +48,8 @@ def tag(
             "the vote of the --precedents (the best row of their scope)."
         ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, max=200, help="How many concepts a fact.")] = 10,
-    out: Annotated[Path | None, typer.Option(help="Write a CSV here, one line a fact.")] = None,
+    top: Annotated[int, typer.Option(min=1, max=200, help="How many concepts per fact.")] = 10,
+    out: Annotated[Path | None, typer.Option(help="Write a CSV here, one line per fact.")] = None,
     explain: Annotated[
         str | None, typer.Option(metavar="FACT_ID", help="Show the whole trail of this fact.")
     ] = None,
@@ -73,9 +83,12 @@ def tag(
             "has it; own where no program is given."
         ),
     ] = None,
-    gold: Annotated[bool, typer.Option("--gold", help="Score against the document's own tags.")] = False,
+    gold: Annotated[
+        bool,
+        typer.Option("--gold", help="Score against the document's own tags, or the field gold of facts."),
+    ] = False,
     company: Annotated[
-        str | None, typer.Option(help="Whose document it is, where it does not say so itself.")
+        str | None, typer.Option(help="Whose facts they are, where they do not say so themselves.")
     ] = None,
     calibration: Annotated[
         Path | None, typer.Option(help="How scores become confidence (abduce calibrate --out writes it).")
@@ -113,25 +126,85 @@ def tag(
 
         abduce tag note.txt --taxonomy icd10cm.index --mentions mentions.csv --program "precedents + locus"
     """
-    from ..lm.options import lm_table
-    from ..tagging.filing import DocumentOptions
-    from ..tagging.tagger import tag_facts
+    from rich.console import Console
 
-    tag_facts(
-        facts,
-        taxonomy=taxonomy,
-        program=program,
-        top=top,
-        out=out,
-        explain=explain,
-        contexts=contexts,
-        schema=schema,
+    from ..retrievers.errors import InputError
+    from ..tagging.tagger import Tagger
+    from .pages.tags import show_problems, show_tags
+    from .progress import count_bar
+
+    if out is not None and out.suffix.lower() not in ("", ".csv"):
+        said = f"tags are written as CSV, not as {out.suffix}: give a name that ends in .csv"
+        raise InputError(said, file=out)
+    if mentions is not None:
+        only_facts = {"--explain": explain, "--contexts": contexts, "--skip-bad": skip_bad}
+        only_facts |= {"--gold": gold, "--company": company, "--each-fact": each_fact}
+        _refuse_for_a_note(facts, taxonomy, only_facts | {"--calibration": calibration})
+    with Tagger(
+        taxonomy or TAXONOMY,
+        program,
+        precedents or (),
+        None if precedent_scope is None else precedent_scope.value,
+        schema,
+        lm=lm,
         data=data,
-        skip_bad=skip_bad,
-        mentions=mentions,
-        document=DocumentOptions(gold, tuple(precedents or ()), calibration, company, each_fact),
-        scope=None if precedent_scope is None else precedent_scope.value,
-        lm=None if lm is None else lm_table(lm),
+        calibration=calibration,
+        company=company,
         cache=not no_cache,
         concurrency=concurrency,
-    )
+        each_fact=each_fact,
+    ) as tagger:
+        console, notes = Console(), Console(stderr=True)
+        if mentions is not None and facts is not None:
+            _code(tagger, facts, mentions, top, out, console)
+            return
+        if facts is None:
+            split = next(iter(tagger.domain.splits))
+            line = f"Facts: {tagger.domain.name} {split} of {tagger.folder}"
+            notes.print(line, markup=False, highlight=False)
+        if explain is not None:
+            from .pages.fact import explain_fact
+
+            trail = tagger.explain(facts, explain, contexts=contexts, skip_bad=skip_bad)
+            console.print(explain_fact(trail, top))
+            return
+        if out is not None and not out.resolve().parent.is_dir():
+            raise InputError("there is no such folder to write to", file=out)
+        with count_bar(console) as bar:
+            tags = tagger.tag(facts, partial(bar, "tagging"), contexts=contexts, skip_bad=skip_bad, gold=gold)
+    if out is not None:
+        tags.to_csv(out, top)
+        console.print(f"{len(tags):,} facts tagged: {out}", markup=False, highlight=False)
+    else:
+        show_tags(tags, console)
+    show_problems(tags, notes)
+    if gold:
+        from .pages.score import show_score
+
+        show_score(tags.score(), console)
+
+
+def _code(tagger: Tagger, note: Path, mentions: Path, top: int, out: Path | None, console: Console) -> None:
+    """Code the mentions of a note; print the page, or write a CSV."""
+    codes = tagger.code_note(note, mentions, top)
+    if out is None:
+        from .pages.note import show
+
+        show(codes, console)
+        return
+    codes.to_csv(out)
+    console.print(f"{codes.summary}: {out}", markup=False, highlight=False)
+
+
+def _refuse_for_a_note(note: Path | None, taxonomy: str | None, only_facts: Mapping[str, object]) -> None:
+    """Raise InputError for an option that a note with mentions does not take, and for what it lacks."""
+    from ..data.domains import CLINICAL
+    from ..retrievers.errors import InputError
+
+    for name, given in only_facts.items():
+        if given:
+            raise InputError(f"{name} is for documents and facts files, not for a note with --mentions")
+    if taxonomy is None:
+        raise InputError(f"--mentions needs the release to code in: give --taxonomy {CLINICAL.taxonomy}")
+    if note is None:
+        raise InputError("--mentions needs the note they stand in: abduce tag NOTE.txt --mentions FILE")

@@ -1,16 +1,14 @@
-"""What ``abduce calibrate`` does: fit a program's confidence on one split, check it on another."""
+"""A program's confidence: fitted on one split, checked on another."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
 from ..data.domains import Domain
 from ..data.example import Example
@@ -21,6 +19,7 @@ from ..programs.presets import scopes, spec_named
 from ..retrievers.errors import InputError
 from ..retrievers.files import write_text
 from ..tagging.calibration import (
+    Acceptance,
     Calibration,
     calibration_error,
     features,
@@ -29,7 +28,6 @@ from ..tagging.calibration import (
     risk_coverage,
 )
 from ..tagging.precedents import domain_precedents
-from ..tagging.score import acceptance_table
 
 FOLDS = 5
 
@@ -37,21 +35,56 @@ RETRIEVER = "bm25"
 """What programs are calibrated with."""
 
 
+Progress = Callable[[str, int, int], None]
+"""Called with what is ranked, how many facts are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How good the confidence of a program is on some facts.
+
+    Args:
+        title: program and facts.
+        facts, right: how many there are, and the share whose first concept is right.
+        accepted: what can be accepted, by the thresholds that are best on these facts.
+        error: the expected calibration error, in [0, 1].
+    """
+
+    title: str
+    facts: int
+    right: float
+    accepted: tuple[Acceptance, ...]
+    error: float
+
+    @classmethod
+    def of(cls, title: str, probability: Sequence[float], right: Sequence[bool]) -> Judged:
+        """From the confidence of each fact's first concept and whether it is right."""
+        accepted = tuple(risk_coverage(probability, right))
+        return cls(title, len(right), float(np.mean(right)), accepted, calibration_error(probability, right))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A calibration and how good it is: out of fold, then on the facts to check it on."""
+
+    calibration: Calibration
+    judged: tuple[Judged, ...]
+
+
 def calibrate(
     programs: Sequence[str],
     *,
     domain: str,
     split: str,
-    check: str | None,
-    kind: Literal["logistic", "isotonic"],
-    data: str | None,
-    out: Path | None,
-    console: Console | None = None,
-) -> list[Calibration]:
-    """Fit, print a risk-coverage table for each program, and write the calibrations.
+    check: str | None = None,
+    kind: Literal["logistic", "isotonic"] = "logistic",
+    data: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Fitted]:
+    """Fit the confidence of each program.
 
-    The table of ``split`` itself is out of fold: five folds by source context, each judged by a fit on the
-    others. ``check`` is a split that nothing was fitted on.
+    It is judged on ``split`` out of fold: five folds by source context, each by a fit on the others; and on
+    ``check``, a split that nothing was fitted on.
 
     Args:
         programs: rows that call no model.
@@ -59,12 +92,11 @@ def calibrate(
         check: another split to judge the fit on, or None.
         kind: logistic or isotonic.
         data: the data folder.
-        out: a JSON file: one calibration, or a list where there are several programs.
+        progress: called after each fact.
 
     Raises:
         InputError: a program that does not exist or calls a model, or too few facts.
     """
-    console = console or Console()
     folder, found = DataFolder.find(data), domain_named(domain)
     taxonomy = folder.taxonomy(found)
     precedents = domain_precedents(folder, found)
@@ -72,7 +104,6 @@ def calibrate(
         splits = [split] if check is None else [split, check]
         precedents = precedents.for_facts([e.inputs["fact"] for s in splits for e in folder.facts(found, s)])
     parts = make_parts(taxonomy, found, {"kind": RETRIEVER}, precedents=precedents)
-    made: list[Calibration] = []
     for name in programs:
         try:
             spec = spec_named(name)
@@ -81,7 +112,7 @@ def calibrate(
             method = build(spec, parts)
         except ValueError as e:
             raise InputError(str(e)) from e
-        evidence, right, clusters = _collect(method, folder, found, split, name, console)
+        evidence, right, clusters = _collect(method, folder, found, split, name, progress)
         unseen = _out_of_fold(evidence, right, clusters, kind)
         lines = list(risk_coverage(unseen, right))
         fitted = replace(
@@ -94,35 +125,35 @@ def calibrate(
             wanted=tuple(line.wanted for line in lines),
             thresholds=tuple(line.threshold for line in lines),
         )
-        made.append(fitted)
-        _print(f"{name}, {domain} {split} (out of fold)", unseen, right, console)
+        judged = [Judged.of(f"{name}, {domain} {split} (out of fold)", unseen, right)]
         if check is not None:
-            fresh, truth, _ = _collect(method, folder, found, check, name, console)
-            _print(f"{name}, {domain} {check}", fitted.probability(fresh), truth, console)
-    if out is not None:
-        written: Any = asdict(made[0]) if len(made) == 1 else [asdict(c) for c in made]
-        write_text(out, json.dumps(written, indent=1) + "\n")
-        console.print(f"Written: {out}", markup=False, highlight=False)
-    return made
+            fresh, truth, _ = _collect(method, folder, found, check, name, progress)
+            judged.append(Judged.of(f"{name}, {domain} {check}", fitted.probability(fresh).tolist(), truth))
+        yield Fitted(fitted, tuple(judged))
+
+
+def write_calibrations(calibrations: Sequence[Calibration], path: Path) -> None:
+    """Write a JSON file: one calibration, or a list where there are several.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    made: Any = [asdict(c) for c in calibrations]
+    write_text(path, json.dumps(made[0] if len(made) == 1 else made, indent=1) + "\n")
 
 
 def _collect(
-    method: Any, folder: DataFolder, domain: Domain, split: str, name: str, console: Console
+    method: Any, folder: DataFolder, domain: Domain, split: str, name: str, progress: Progress | None
 ) -> tuple[list[list[float]], list[bool], list[str]]:
     examples: list[Example] = folder.facts(domain, split)
-    bar = track(
-        examples,
-        f"{name}, {split}",
-        console=Console(stderr=True),
-        transient=True,
-        disable=not console.is_terminal,
-    )
     evidence, right = [], []
-    for example in bar:
+    for done, example in enumerate(examples, 1):
         fact = example.inputs["fact"]
         ranking = method(fact=fact).ranking
         evidence.append(features(ranking, fact.modality))
         right.append(bool(len(ranking)) and ranking.ids[0] == example.gold)
+        if progress is not None:
+            progress(f"{name}, {split}", done, len(examples))
     return evidence, right, [e.cluster or e.id for e in examples]
 
 
@@ -143,10 +174,3 @@ def _out_of_fold(
             fitted = fit(table[~inside].tolist(), truth[~inside].tolist(), "", kind)
             found[inside] = fitted.probability(table[inside])
     return found.tolist()
-
-
-def _print(title: str, probability: Any, right: Sequence[bool], console: Console) -> None:
-    table = acceptance_table(probability, right)
-    table.title = f"{title}: {len(right):,} facts, {np.mean(right):.1%} right"
-    console.print(table)
-    console.print(f"Expected calibration error: {calibration_error(probability, right):.3f}")

@@ -36,6 +36,24 @@ def models_for(
         NoModel: a model is needed and the table names none.
         InputError: the table is wrong (also where nothing needs it), or nobody listens at its address.
     """
+    with open_models(table, needed_by, cache=cache, file=file, probe=probe) as models:
+        if models is None:
+            yield None
+            return
+        with models.context():
+            yield models
+
+
+@contextmanager
+def open_models(
+    table: Mapping[str, Any],
+    needed_by: str | None,
+    *,
+    cache: bool = True,
+    file: str | Path | None = None,
+    probe: Iterable[str] = FACT_STAGES,
+) -> Iterator[Models | None]:
+    """As :func:`models_for`, but the caller's DSPy context stays as it is."""
     profiles = Profiles.read(table, file=file)
     if needed_by is None:
         yield None
@@ -45,8 +63,9 @@ def models_for(
 
     if profiles.default.profile.kind == "none" and not profiles.stages:
         raise NoModel(needed_by)
-    with load(profiles, cache=cache) as models, models.context():
-        models.refuse_if_away(probe, needed_by)
+    with load(profiles, cache=cache) as models:
+        with models.context():
+            models.refuse_if_away(probe, needed_by)
         yield models
 
 

@@ -220,13 +220,14 @@ class Acceptance:
     """One line of a risk-coverage table.
 
     Accepting every tag of at least ``threshold`` accepts the share ``coverage`` of all facts, of which the
-    share ``precision`` is right. ``threshold`` is None where no acceptance reaches the wanted precision.
+    share ``precision`` is right. ``threshold`` is None where no acceptance reaches the wanted precision,
+    ``precision`` None where nothing is accepted.
     """
 
     wanted: float
     threshold: float | None
     coverage: float
-    precision: float
+    precision: float | None
 
 
 def risk_coverage(
@@ -251,7 +252,7 @@ def risk_coverage(
             at = int(places[-1])
             yield Acceptance(want, float(p[at]), (at + 1) / len(p), float(precision[at]))
         else:
-            yield Acceptance(want, None, 0.0, 0.0)
+            yield Acceptance(want, None, 0.0, None)
 
 
 def calibration_error(probability: Sequence[float] | Floats, right: Sequence[bool], bins: int = 10) -> float:

@@ -4,43 +4,39 @@ from __future__ import annotations
 
 import contextvars
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
-
-from rich.console import Console
-from rich.progress import track
 
 from ..retrievers.errors import InputError, describe
 from ..signatures.types import Fact
 
 
 def in_order(
-    program: Callable[..., Any], facts: Sequence[Fact], concurrency: int, failures: list[tuple[str, str]]
-) -> Iterator[Any | None]:
-    """``program(fact=...)`` for each fact, in the facts' order.
+    program: Callable[[Fact], Any], facts: Sequence[Fact], concurrency: int
+) -> Iterator[tuple[Any | None, str]]:
+    """``program(fact)`` of each fact and an empty text, in the facts' order.
 
-    A fact on which the program fails gives None, and its id and the reason are appended to ``failures``:
-    one fact never ends the whole. At most ``2 * concurrency`` facts are in flight or waiting.
+    A fact on which the program fails gives None and the reason: one fact never ends the whole. At most
+    ``2 * concurrency`` facts are in flight or waiting.
 
     Raises:
         InputError: something that holds for every fact (no model, a wrong setting).
     """
 
-    def call(fact: Fact) -> Any | None:
+    def call(fact: Fact) -> tuple[Any | None, str]:
         try:
-            return program(fact=fact)
+            return program(fact), ""
         except InputError:
             raise
         except Exception as e:  # noqa: BLE001  (the fact's failure is reported, the others go on)
             reason = describe(e)
-            failures.append((fact.fact_id, f"{reason['type']}: {reason['message']}"))
-            return None
+            return None, f"{reason['type']}: {reason['message']}"
 
     if concurrency <= 1:
         yield from map(call, facts)
         return
-    waiting: deque[Future[Any]] = deque()
+    waiting: deque[Future[tuple[Any | None, str]]] = deque()
     with ThreadPoolExecutor(concurrency, thread_name_prefix="abduce-tag") as pool:
         try:
             for fact in facts:
@@ -51,29 +47,3 @@ def in_order(
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def tracked(
-    program: Callable[..., Any],
-    facts: Sequence[Fact],
-    concurrency: int,
-    failures: list[tuple[str, str]],
-    console: Console,
-) -> Iterable[Any | None]:
-    """:func:`in_order` with a progress bar on standard error, where ``console`` is a terminal."""
-    return track(
-        in_order(program, facts, concurrency, failures),
-        "tagging",
-        total=len(facts),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not console.is_terminal,
-    )
-
-
-def report_failures(failures: Sequence[tuple[str, str]], notes: Console) -> None:
-    """Say how many facts failed, with the first reasons."""
-    for id_, reason in failures[:5]:
-        notes.print(f"failed: {id_}: {reason}", markup=False, highlight=False, soft_wrap=True)
-    if failures:
-        notes.print(f"{len(failures)} facts failed; their rankings are empty", markup=False)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..cli.notes import print_note
 from ..data.domains import Domain
 from ..data.example import fingerprint
 from ..data.facts import read_contexts, read_facts
@@ -19,6 +18,7 @@ from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents, Tagged
 from ..retrievers.taxonomy import Taxonomy, strip_namespace
 from ..signatures.types import Fact
+from .log import log_note
 from .same_filing import KnownFilings
 from .tags_file import read_tags
 
@@ -33,7 +33,7 @@ def read_precedents(
     path: str | Path,
     contexts: Path | None = None,
     domain: Domain | None = None,
-    on_note: Callable[[str], None] = print_note,
+    on_note: Callable[[str], None] = log_note,
 ) -> Iterator[Tagged]:
     """The tagged facts of a file.
 
@@ -101,7 +101,7 @@ class PrecedentSource:
         domain: Domain | None = None,
         facts: Sequence[Fact] = (),
         company: str | None = None,
-        on_note: Callable[[str], None] = print_note,
+        on_note: Callable[[str], None] = log_note,
         given: bool = True,
     ) -> None:
         self.paths, self.contexts, self.domain, self.facts = list(paths), contexts, domain, facts
@@ -110,11 +110,12 @@ class PrecedentSource:
         self._built: Precedents | None = None
         self._lock = threading.Lock()
 
-    def for_facts(self, facts: Sequence[Fact], company: str | None = None) -> PrecedentSource:
-        """The same source for facts to be tagged, and what the user calls their company."""
-        return PrecedentSource(
-            self.paths, self.contexts, self.domain, facts, company, self.on_note, self.given
-        )
+    def for_facts(
+        self, facts: Sequence[Fact], company: str | None = None, on_note: Callable[[str], None] | None = None
+    ) -> PrecedentSource:
+        """The same source for facts to be tagged, what the user calls their company, and who is told."""
+        told = on_note or self.on_note
+        return PrecedentSource(self.paths, self.contexts, self.domain, facts, company, told, self.given)
 
     def __call__(self) -> Precedents:
         with self._lock:

@@ -1,126 +1,91 @@
-"""How often the tags that a document has were found, and what could be accepted unseen."""
+"""How often known concepts were found, and what could be accepted unseen."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table as RichTable
 
-from ..documents.document import Document
-from ..documents.namespaces import namespaces_of
-from ..retrievers.base import Ranking
-from ..retrievers.errors import InputError
-from ..retrievers.taxonomy import Taxonomy
-from ..signatures.types import Fact
-from .calibration import Calibration, risk_coverage
+from .calibration import Acceptance, Calibration
+from .golds import Golds
+from .tag import Tag
 
-
-class Tagged(Protocol):
-    """A fact with its ranking and how sure its first concept is."""
-
-    @property
-    def fact(self) -> Fact: ...
-    @property
-    def ranking(self) -> Ranking: ...
-    @property
-    def confidence(self) -> float | None: ...
-    @property
-    def concept(self) -> str: ...
+CUTS = (1, 10, 50)
+"""Ranks at which recall is told."""
 
 
 @dataclass(frozen=True)
-class Golds:
-    """A document's own tags against a taxonomy.
+class Group:
+    """Some of the scored facts: how many there are, recall at :data:`CUTS` and the mean reciprocal rank, all
+    in [0, 1]."""
 
-    ``scored`` maps a fact's id to its concept; ``missing`` counts the tags of the taxonomy's own namespace
-    whose concept it lacks; ``other`` those of other namespaces (the company's extension, dei and the like).
+    name: str
+    facts: int
+    recall: tuple[float, ...]
+    mrr: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """How often the known concepts of facts were found.
+
+    Args:
+        name, taxonomy: what was scored, against what.
+        groups: all facts, then those of tables and of texts.
+        missing, other: known concepts that were not scored, see :class:`~.golds.Golds`.
+        accepted: what the thresholds of the calibration, chosen on other facts, accept; empty without one.
+        fitted_on: the facts that the thresholds were chosen on.
     """
 
-    scored: Mapping[str, str]
-    missing: int
-    other: int
-
-    @classmethod
-    def of(cls, document: Document, taxonomy: Taxonomy) -> Golds:
-        """Raises InputError where there is nothing to score."""
-        if not document.gold:
-            raise InputError(f"the document {document.name!r} has no tags to score against")
-        tags = document.tags
-        known = namespaces_of(tags, taxonomy)
-        inside = {i: concept for i, (namespace, concept) in tags.items() if namespace in known}
-        scored = {i: concept for i, concept in inside.items() if concept in taxonomy}
-        if not scored:
-            raise InputError(
-                f"none of the {len(tags):,} tags of the document {document.name!r} is a concept of "
-                f"{taxonomy.name}: there is nothing to score"
-            )
-        return cls(scored, len(inside) - len(scored), len(tags) - len(inside))
+    name: str
+    taxonomy: str
+    groups: tuple[Group, ...]
+    missing: int = 0
+    other: int = 0
+    accepted: tuple[Acceptance, ...] = ()
+    fitted_on: str = ""
 
 
-def print_score(
-    document: Document,
-    golds: Golds,
-    tagged: Sequence[Tagged],
-    taxonomy: Taxonomy,
-    calibration: Calibration | None,
-    console: Console,
-) -> None:
-    """Print how often the document's own tags were found, by modality, and what could be accepted unseen."""
-    scored = [t for t in tagged if t.fact.fact_id in golds.scored]
-    table = RichTable(title=f"{document.name}: {len(scored):,} tagged facts of {taxonomy.name}")
-    for name in ("facts", "n", "R@1", "R@10", "R@50", "MRR"):
-        table.add_column(name, justify="left" if name == "facts" else "right")
-    for group in ("all", "table", "text"):
-        chosen = [t for t in scored if group in ("all", t.fact.modality)]
-        ranks = [t.ranking.rank_of(golds.scored[t.fact.fact_id]) for t in chosen]
-        if chosen:
-            shares = [np.mean([r is not None and r <= k for r in ranks]) for k in (1, 10, 50)]
-            mrr = np.mean([1 / r if r else 0.0 for r in ranks])
-            table.add_row(group, f"{len(chosen):,}", *(f"{v:.3f}" for v in (*shares, mrr)))
-    console.print(table)
-    if golds.other or golds.missing:
-        console.print(
-            f"Not scored: {golds.other:,} values with tags of the company's own or of other taxonomies (dei, "
-            f"srt), {golds.missing:,} whose concept is not in {taxonomy.name}",
-            markup=False,
-        )
+def score_tags(
+    tags: Sequence[Tag], golds: Golds, name: str, taxonomy: str, calibration: Calibration | None
+) -> Score:
+    """Score the tags whose concept is known."""
+    scored = [t for t in tags if t.fact.fact_id in golds.scored]
+    accepted: tuple[Acceptance, ...] = ()
     if calibration is not None and calibration.wanted:
         right = [t.concept == golds.scored[t.fact.fact_id] for t in scored]
-        console.print(fixed_table(calibration, [t.confidence or 0.0 for t in scored], right))
-
-
-def fixed_table(calibration: Calibration, confidence: Sequence[float], right: Sequence[bool]) -> RichTable:
-    """What the thresholds of a calibration, chosen on other facts, accept of these."""
-    sure, truth = np.asarray(confidence), np.asarray(right)
-    lines = []
-    for wanted, threshold in zip(calibration.wanted, calibration.thresholds, strict=True):
-        taken = sure >= (np.inf if threshold is None else threshold)
-        precision = float(truth[taken].mean()) if taken.any() else None
-        lines.append((wanted, threshold, float(taken.mean()), precision))
-    return _accepted(f"What may be accepted unseen, by thresholds fixed on {calibration.split}", lines)
-
-
-def acceptance_table(confidence: Sequence[float], right: Sequence[bool]) -> RichTable:
-    """A risk-coverage table: what share of these facts can be accepted at which precision, by the thresholds
-    that are best on them."""
-    lines = risk_coverage(confidence, right)
-    return _accepted(
-        "What can be accepted unseen", [(x.wanted, x.threshold, x.coverage, x.precision) for x in lines]
+        accepted = tuple(by_thresholds(calibration, [t.confidence or 0.0 for t in scored], right))
+    return Score(
+        name,
+        taxonomy,
+        tuple(_groups(scored, golds)),
+        golds.missing,
+        golds.other,
+        accepted,
+        calibration.split if calibration is not None else "",
     )
 
 
-def _accepted(title: str, lines: Iterable[tuple[float, float | None, float, float | None]]) -> RichTable:
-    """A line for each wanted precision: threshold (None: there is none), accepted share, share of right ones
-    among them (None: none is accepted)."""
-    table = RichTable(title=title)
-    for name in ("for a precision of", "confidence at least", "accepted", "right among them"):
-        table.add_column(name, justify="right")
-    for wanted, threshold, accepted, precision in lines:
-        shown = "-" if threshold is None else f"{threshold:.3f}"
-        right = "-" if threshold is None or precision is None else f"{precision:.1%}"
-        table.add_row(f"{wanted:.0%}", shown, f"{accepted:.1%}", right)
-    return table
+def _groups(scored: Sequence[Tag], golds: Golds) -> Iterator[Group]:
+    chosen: dict[str, Callable[[Tag], bool]] = {
+        "all": lambda tag: True,
+        "table": lambda tag: tag.fact.modality == "table",
+        "text": lambda tag: tag.fact.modality == "text",
+    }
+    for name, among in chosen.items():
+        ranks = [t.ranking.rank_of(golds.scored[t.fact.fact_id]) for t in scored if among(t)]
+        if ranks:
+            recall = tuple(float(np.mean([r is not None and r <= k for r in ranks])) for k in CUTS)
+            yield Group(name, len(ranks), recall, float(np.mean([1 / r if r else 0.0 for r in ranks])))
+
+
+def by_thresholds(
+    calibration: Calibration, confidence: Sequence[float], right: Sequence[bool]
+) -> Iterator[Acceptance]:
+    """What the thresholds of a calibration, chosen on other facts, accept of these."""
+    sure, truth = np.asarray(confidence), np.asarray(right)
+    for wanted, threshold in zip(calibration.wanted, calibration.thresholds, strict=True):
+        taken = sure >= (np.inf if threshold is None else threshold)
+        precision = float(truth[taken].mean()) if taken.any() else None
+        yield Acceptance(wanted, threshold, float(taken.mean()), precision)

@@ -1,4 +1,4 @@
-"""Facts that share their evidence are grounded once (issue 5, part 4).
+"""Facts that share their evidence are grounded once.
 
 Tried on the dev split with precedents: sharing evidence over the cells of a row, pushing different rows away
 from the same concept, and pulling a table's rows towards it all cost R@1 or left it unchanged. What stays is
@@ -8,7 +8,7 @@ what costs nothing and saves calls: cells of one row whose column headers differ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..retrievers.precedents.loci import Locus, locus_of
@@ -44,15 +44,3 @@ def shared_evidence(facts: Sequence[Fact]) -> list[list[int]]:
     for i, fact in enumerate(facts):
         groups.setdefault((*evidence_key(fact), fact.row_index), []).append(i)
     return list(groups.values())
-
-
-def ground_rows(facts: Sequence[Fact], program: Callable[..., Any]) -> Iterator[tuple[int, Any]]:
-    """Call ``program(fact=...)`` once for each group of facts that share their evidence.
-
-    Yields (position, prediction) of every fact, group by group; members of a group get the same
-    prediction, that of its first member.
-    """
-    for group in shared_evidence(facts):
-        prediction = program(fact=facts[group[0]])
-        for i in group:
-            yield i, prediction

@@ -1,360 +1,337 @@
-"""What ``abduce tag`` does with a file of facts."""
+"""What tags: a document, facts or a note in; the concept of each fact out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table as RichTable
+if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the class costs nothing
+    from ..data.domains import Domain
+    from ..data.folder import DataFolder
+    from ..lm.models import Models
+    from ..programs.methods import Parts
+    from ..retrievers.base import Retriever
+    from ..retrievers.taxonomy import Taxonomy
+    from ..signatures.dimensions import DimensionSchema
+    from ..signatures.types import Fact
+    from .calibration import Calibration
+    from .golds import Golds
+    from .inputs import Given, What
+    from .notes.codes import Codes
+    from .row import Row, Scope
+    from .setup import Ready, Tell
+    from .tag import Tag
+    from .tags import Tags
 
-from ..cli.pages.fact import explain_fact
-from ..data.domains import CLINICAL, DOMAINS, FINANCE, Domain
-from ..data.example import Example
-from ..data.facts import read_contexts, read_facts
-from ..data.folder import DataFolder
-from ..data.parts import make_parts
-from ..documents.read import SUFFIXES, kind_of
-from ..lm.use import models_for
-from ..programs.methods import Parts, build
-from ..programs.presets import name_of, scoped, scopes, spec_named
-from ..programs.spec import Spec
-from ..retrievers.base import Ranking
-from ..retrievers.errors import InputError
-from ..retrievers.files import write_text
-from ..retrievers.precedents.loci import company_key
-from ..retrievers.restricted import narrowed
-from ..retrievers.store import open_index, read_manifest
-from ..retrievers.taxonomy import Taxonomy
-from ..signatures.dimensions import load_schema
-from ..signatures.induce import induce_schema
-from ..signatures.types import Fact
-from .filing import NAMELESS, DocumentOptions, is_document
-from .in_order import report_failures, tracked
-from .precedents import PrecedentSource
-from .tags_file import PROVENANCE, csv_text, locus_of, tag_cells
-
-if TYPE_CHECKING:
-    from .notes.coder import Coder
-
-COLUMNS = (
-    "fact_id",
-    "locus",
-    "value",
-    "datatype",
-    "concept",
-    "label",
-    "score",
-    "margin",
-    "runner_up_concepts",
-    *PROVENANCE,
-)
-"""Columns of a tags CSV. ``margin`` is the score's distance to the next concept."""
-
-TAXONOMY = FINANCE.taxonomy
-"""What facts and documents are tagged with where no taxonomy is named."""
-
-BM25 = {"kind": "bm25"}
-"""The retriever where no index folder is given."""
-
-BEST_VOTE = {"others": "precedents (others), locus", "own": "precedents (own)"}
-"""The row that votes where only already-tagged facts and their scope are given: the best on the dev split."""
-
-FACTS = frozenset({".jsonl", ".ndjson", ".csv", ".tsv"})
-"""What facts are read from (a ``.gz`` may follow)."""
-
-SHOWN = 40
-"""Facts that the terminal's table shows."""
+Progress = Callable[[int, int], None]
+"""Called with how many facts are done, and of how many."""
 
 
-def find_taxonomy(name: str, folder: DataFolder) -> tuple[Taxonomy, Domain]:
-    """A taxonomy by its name, or by the path of a file or an index folder.
-
-    A release by its name is whole, also where the domain's evaluation keeps a part of it.
-
-    The facts of a file, or of a folder whose taxonomy no domain knows, are taken for finance-like ones.
-
-    Raises:
-        InputError: it is neither.
-    """
-    for domain in DOMAINS.values():
-        if domain.taxonomy == name:
-            return folder.taxonomy(domain, whole=True), domain
-    path = Path(name)
-    if path.is_dir():
-        opened = open_index(path, read_manifest(path)["kind"]).collection()
-        if not isinstance(opened, Taxonomy):
-            raise InputError("is an index of passages, not of a taxonomy", file=path)
-        known_as = (d for d in DOMAINS.values() if d.taxonomy == opened.name)
-        return opened, next(known_as, DOMAINS["finance"])
-    if not path.suffix:
-        known = ", ".join(d.taxonomy for d in DOMAINS.values())
-        raise InputError(f"no taxonomy {name!r}: give a file, or one of {known}")
-    return Taxonomy.load(path), DOMAINS["finance"]
-
-
-def tag_facts(
-    path: Path | None,
-    *,
-    taxonomy: str | None,
-    program: str | None,
-    top: int,
-    out: Path | None,
-    explain: str | None,
-    contexts: Path | None,
-    schema: str | None,
-    data: str | None,
-    skip_bad: bool,
-    mentions: Path | None = None,
-    document: DocumentOptions | None = None,
-    scope: Literal["others", "own"] | None = None,
-    lm: Mapping[str, Any] | None = None,
-    cache: bool = True,
-    concurrency: int = 32,
-    console: Console | None = None,
-) -> None:
-    """Tag every fact of a file; write a CSV, print a table, or explain one fact.
-
-    ``taxonomy`` None is :data:`TAXONOMY` for facts and documents; a note's must be named. ``program`` and
-    ``scope`` are a row and whose already-tagged facts it may use, see :func:`choose_row`.
-
-    Raises:
-        InputError: whatever is wrong with the file, the taxonomy, the program or the output's place.
-    """
-    console = console or Console()
-    notes = Console(stderr=True)
-    if out is not None and out.suffix.lower() not in ("", ".csv"):
-        raise InputError(
-            f"tags are written as CSV, not as {out.suffix}: give a name that ends in .csv", file=out
-        )
-    folder = DataFolder.find(data)
-    options = document or DocumentOptions()
-    row = choose_row(program, scope, bool(options.precedents))
-    needed = f"the program {row.name!r}" if row.spec.needs_model else None
-    with models_for(lm or {}, needed, cache=cache):
-        _tag(
-            path, taxonomy, row, top, out, explain, contexts, schema, folder, skip_bad, mentions,
-            options, concurrency if row.spec.needs_model else 1, console, notes,
-        )  # fmt: skip
-
-
-class Chosen(NamedTuple):
-    """A row: its name, and what it is."""
-
-    name: str
-    spec: Spec
-
-
-def choose_row(program: str | None, scope: Literal["others", "own"] | None, given: bool = False) -> Chosen:
-    """The row that tags.
+@dataclass(frozen=True)
+class Trail:
+    """All that is known of how one fact was tagged.
 
     Args:
-        program: its name; None: ``locus``, or the vote of the ``given`` precedents (the row of that scope
-            that is best on the dev split).
-        scope: whose already-tagged facts it may use; None: as the row has it, ``own`` where none is named.
-        given: whether the user gives already-tagged facts.
+        fact: what was tagged.
+        prediction: the program's ``ranking`` and ``trace``.
+        parts: what the program is made of.
+        program: the row's name.
+        gold: the known concept; no method has seen it.
+    """
+
+    fact: Fact
+    prediction: Any
+    parts: Parts
+    program: str
+    gold: str = ""
+
+
+class Tagger:
+    """Tags facts with the concepts of a taxonomy.
+
+    It is a context manager; leaving it closes connections to models and stops a model server that it started
+    (:meth:`close` does the same). Safe to use from one thread at a time.
+
+    Args:
+        taxonomy: a taxonomy, its name, a JSONL or CSV file (id, label), or an index folder.
+        program: which method, by a row's name (``locus``, ``FHS-rules``, ...); None: ``locus``, or the vote
+            of the precedents (the best row of their scope).
+        precedents: files of already-tagged facts: facts (.jsonl), a tagged filing (.htm), a reviewed
+            tags.csv. None: those of the data folder, where the program needs them.
+        scope: whose already-tagged facts the program may use. ``others``: never those of the facts' own
+            company; ``own``: its earlier filings too. None: as the program has it; ``own`` where no program
+            is given.
+        schema: the dimension schema: a bundled name, a TOML file, or one at hand.
+        retriever: the first stage: one at hand, or its settings (``{"kind": "dense"}``); None: BM25, or the
+            index of the taxonomy's folder.
+        lm: the models, for a program that calls one: an ``[lm]`` table, a TOML file with one, or a
+            ``dspy.LM``; None: the model of the caller's DSPy context.
+        data: the data folder; None: ``$ABDUCE_DATA``, else the bundled data.
+        calibration: how scores become confidence; None: the bundled one of the program.
+        company: whose facts they are, where they do not say so themselves.
+        cache: whether replies of models are kept and used again.
+        concurrency: facts in flight where a model is called, at least 1.
+        each_fact: ask the program for each fact, not once for cells of a row that differ only in dates.
 
     Raises:
-        InputError: no such program, or precedents or a scope for one that uses none.
+        InputError: no such taxonomy, program, schema or data folder; settings that do not fit one another.
     """
-    try:
-        if program is None and given:
-            name = BEST_VOTE[scope or "own"]
-            return Chosen(name, spec_named(name))
-        name = program or "locus"
-        spec = spec_named(name)
-        if (given or scope) and not scopes(spec):
-            option = "--precedents" if given else "--precedent-scope"
-            raise InputError(f"{option}: the program {name!r} uses no already-tagged facts")
-        if scope is None:
-            return Chosen(name, spec)
-        changed = scoped(spec, scope)
-        return Chosen(name if changed == spec else name_of(changed) or f"{name} [{scope}]", changed)
-    except ValueError as e:
-        raise InputError(str(e)) from e
 
+    def __init__(
+        self,
+        taxonomy: str | Path | Taxonomy = "us-gaap-2024",
+        program: str | None = None,
+        precedents: str | Path | Sequence[str | Path] = (),
+        scope: Scope | None = None,
+        schema: str | Path | DimensionSchema | None = None,
+        retriever: Retriever | Mapping[str, Any] | None = None,
+        lm: Mapping[str, Any] | str | Path | Any | None = None,
+        data: str | Path | None = None,
+        calibration: Calibration | str | Path | None = None,
+        company: str | None = None,
+        cache: bool = True,
+        concurrency: int = 32,
+        each_fact: bool = False,
+    ) -> None:
+        from ..data.folder import DataFolder
+        from ..retrievers.errors import InputError
+        from .row import choose_row
+        from .setup import Setup
 
-def _tag(
-    path: Path | None,
-    taxonomy: str | None,
-    row: Chosen,
-    top: int,
-    out: Path | None,
-    explain: str | None,
-    contexts: Path | None,
-    schema: str | None,
-    folder: DataFolder,
-    skip_bad: bool,
-    mentions: Path | None,
-    options: DocumentOptions,
-    concurrency: int,
-    console: Console,
-    notes: Console,
-) -> None:
-    """:func:`tag_facts` with its models at hand."""
-    if mentions is not None:
-        from .notes.table import tag_note
+        if concurrency < 1:
+            raise InputError(f"must be at least 1, not {concurrency}", field="concurrency")
+        files = [Path(p) for p in ([precedents] if isinstance(precedents, str | Path) else precedents)]
+        row = choose_row(program, scope, bool(files))
+        folder = DataFolder.find(data)
+        self._setup = Setup(row, folder, taxonomy, files, schema, retriever, calibration, company)
+        self.each_fact = each_fact
+        self.concurrency = concurrency if row.spec.needs_model else 1
+        self._closing = ExitStack()
+        self._models: Models | None = None
+        self._lm = self._opened(lm, cache)
 
-        for name, given in (("--explain", explain), ("--contexts", contexts), ("--skip-bad", skip_bad)):
-            if given:
-                raise InputError(f"{name} is for facts files, not for a note with --mentions")
-        options.check_unused("a note with --mentions")
-        if taxonomy is None:
-            raise InputError(f"--mentions needs the release to code in: give --taxonomy {CLINICAL.taxonomy}")
-        at_hand = partial(_coder, taxonomy, folder, row, schema, options)
-        tag_note(path, mentions, at_hand, top, out, console)
-        return
-    taxonomy = taxonomy or TAXONOMY
-    found, domain = find_taxonomy(taxonomy, folder)
-    source = options.source(folder, domain)
-    others = "others" in scopes(row.spec) and domain.companies
-    if path is not None and is_document(path):
-        ready = partial(_method, row, found, domain, schema, index=taxonomy, numbers=True)
-        kind = read_manifest(taxonomy)["kind"] if Path(taxonomy).is_dir() else BM25["kind"]
-        setup = kind if schema is None else f"{kind}, schema {schema}"
-        asked = replace(options, concurrency=concurrency, others=others)
-        asked.tag(path, row.name, source, ready, found, domain, setup, explain, top, out, console)
-        return
-    if path is not None and kind_of(path) not in FACTS:
-        kinds = f"{', '.join(sorted(FACTS))} (facts), {', '.join(sorted(SUFFIXES))} (documents)"
-        raise InputError(f"is none of {kinds}", file=path)
-    options.check_unused()
-    bad: list[InputError] | None = [] if skip_bad else None
-    if path is None:
-        split = next(iter(domain.splits))
-        notes.print(f"Facts: {domain.name} {split} of {folder}", markup=False, highlight=False)
-        examples = folder.facts(domain, split, bad)
-    else:
-        known = None if contexts is None else read_contexts(contexts)
-        examples = list(read_facts(path, known, bad))
-    for problem in bad or ():
-        notes.print(f"skipped: {problem}", markup=False, highlight=False, soft_wrap=True)
-    if bad:
-        notes.print(f"{len(bad)} bad facts were skipped", markup=False)
-    if not examples:
-        raise InputError("has no facts", file=path)
-    facts = [e.inputs["fact"] for e in examples]
-    nameless = next((f for f in facts if not company_key(f.company or "")), None) if others else None
-    if nameless is not None:
-        raise InputError(f"fact {nameless.fact_id!r} {NAMELESS} a field 'company'", file=path)
-    source = source.for_facts(facts) if source is not None else None
-    method, parts = _method(row, found, domain, schema, source, taxonomy)
-    if explain is not None:
-        chosen = next((e for e in examples if e.id == explain), None)
-        if chosen is None:
-            raise InputError(f"no fact {explain!r}", file=path, field="fact_id")
-        fact = chosen.inputs["fact"]
-        console.print(explain_fact(fact, method(fact=fact), parts, row.name, chosen.gold, top))
-        return
-    ranked = _run(method, examples, concurrency, console)
-    if out is not None:
-        lines = (tag_cells(fact, ranking, found, parts.serializer, top) for fact, ranking in ranked)
-        write_text(out, csv_text(COLUMNS, lines))
-        console.print(f"{len(ranked):,} facts tagged: {out}", markup=False, highlight=False)
-    else:
-        console.print(_table(ranked, found, parts))
-        if len(ranked) > SHOWN:
-            console.print(f"... and {len(ranked) - SHOWN:,} more; --out FILE.csv writes all", markup=False)
+    def _opened(self, lm: Any, cache: bool) -> Any:
+        """The caller's own model, or None; opens an ``[lm]`` table where the program calls a model."""
+        from ..lm.options import lm_table
+        from ..lm.use import open_models
 
+        needed = f"the program {self.row.name!r}" if self.row.spec.needs_model else None
+        if isinstance(lm, str | Path):
+            lm = lm_table(Path(lm))
+        if lm is None and needed:
+            import dspy
 
-def _method(
-    row: Chosen,
-    found: Taxonomy,
-    domain: Domain,
-    schema: str | None,
-    precedents: PrecedentSource | None = None,
-    index: str = "",
-    numbers: bool = False,
-) -> tuple[Any, Parts]:
-    """A program and what it is made of; ``index`` names the taxonomy's index folder, if it is one.
+            if dspy.settings.lm is not None:
+                return None
+        if lm is None or isinstance(lm, Mapping):
+            self._models = self._closing.enter_context(open_models(lm or {}, needed, cache=cache))
+            return None
+        return lm if needed else None
 
-    ``numbers``: all values are numbers, so those without a known datatype can only have concepts of the
-    domain's numeric ones.
+    @property
+    def row(self) -> Row:
+        """The row that tags: its name, and what it is."""
+        return self._setup.row
 
-    Raises:
-        InputError: no such schema, or a program that cannot tag.
-    """
-    try:
-        own_schema = None if schema is None else load_schema(schema)
-        if own_schema is None and found.name != domain.taxonomy:
-            own_schema = induce_schema(found, found.name)
-        stored = bool(index) and Path(index).is_dir()
-        settings = {"kind": read_manifest(index)["kind"], "index": index} if stored else BM25
-        parts = make_parts(found, domain, settings, own_schema, precedents)
-        if numbers:
-            parts = replace(parts, retriever=narrowed(parts.retriever, found, domain.numeric))
-        if scopes(row.spec) and precedents is None:
-            raise InputError(f"the program {row.name!r} needs already-tagged facts: give --precedents PATH")
-    except ValueError as e:
-        raise InputError(str(e)) from e
-    if "others" in scopes(row.spec) and domain.companies and precedents is not None:
-        precedents.check_named()
-    if precedents is not None and scopes(row.spec):
-        precedents.tell_unknown(found)
-    if row.spec.needs_gold:
-        raise InputError(f"{row.name!r} is an oracle: it needs the gold concept and cannot tag")
-    return build(row.spec, parts), parts
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """What facts are tagged with."""
+        return self._setup.taxonomy
 
+    @property
+    def domain(self) -> Domain:
+        """The domain that the taxonomy belongs to."""
+        return self._setup.domain
 
-def _coder(name: str, folder: DataFolder, row: Chosen, schema: str | None, options: DocumentOptions) -> Coder:
-    """What codes the mentions of a note: a program over the taxonomy of a name, or over some of its codes."""
-    from .notes.coder import Coder
-    from .notes.within import build_within
+    @property
+    def folder(self) -> DataFolder:
+        """The data folder."""
+        return self._setup.folder
 
-    found, domain = find_taxonomy(name, folder)
-    source = options.source(folder, domain)
-    method, parts = _method(row, found, domain, schema, source, name)
-    within = partial(build_within, row.spec, parts)
-    if domain.load is None or not Path(name).is_dir():  # it is whole
-        return Coder(found, method, within, domain.fact_constants)
-    return Coder(found, method, within, domain.fact_constants, partial(_release, folder, domain))
+    def __enter__(self) -> Tagger:
+        return self
 
+    def __exit__(self, *exc: object) -> None:
+        self.close()
 
-def _release(folder: DataFolder, domain: Domain) -> Taxonomy | None:
-    """Every code of a domain's release, or None where the data folder has no inventory."""
-    try:
-        return folder.taxonomy(domain, whole=True)
-    except InputError:
-        return None
+    def close(self) -> None:
+        """Close connections to models; stop a server that was started."""
+        self._closing.close()
 
+    @contextmanager
+    def _in_context(self) -> Iterator[None]:
+        """With the models in the DSPy context."""
+        if self._models is not None:
+            with self._models.context():
+                yield
+        elif self._lm is not None:
+            import dspy
 
-def _run(
-    method: Any, examples: Sequence[Example], concurrency: int, console: Console
-) -> list[tuple[Fact, Ranking]]:
-    notes = Console(stderr=True)
-    facts = [e.inputs["fact"] for e in examples]
-    failures: list[tuple[str, str]] = []
-    predictions = tracked(method, facts, concurrency, failures, console)
-    ranked = []
-    fallbacks = 0
-    for fact, prediction in zip(facts, predictions, strict=True):
-        if prediction is not None:
-            fallbacks += bool(prediction.trace.counters["datatype_fallback"])
-        ranked.append((fact, Ranking.of([]) if prediction is None else prediction.ranking))
-    report_failures(failures, notes)
-    if fallbacks:
-        notes.print(
-            f"{fallbacks} facts have no datatype that the taxonomy declares: the full index was searched"
+            with dspy.context(lm=self._lm):
+                yield
+        else:
+            yield
+
+    def tag(
+        self,
+        what: What | None = None,
+        progress: Progress | None = None,
+        *,
+        contexts: str | Path | None = None,
+        skip_bad: bool = False,
+        gold: bool = False,
+    ) -> Tags:
+        """Tag every fact.
+
+        Where the program fails on a fact, the others go on: its tag has an ``error`` and an empty ranking.
+
+        Args:
+            what: a document (HTML, inline XBRL, Markdown, CSV, Excel), a file of facts (JSONL, CSV), a
+                document that was read, or facts; None: the first split of the data folder.
+            progress: called with how many facts were asked for, and of how many.
+            contexts: source contexts of a facts file as JSONL, where they are not inline or beside it.
+            skip_bad: pass over bad facts of a file; they stand in ``skipped``.
+            gold: the result is to be scored: refuse first what cannot be.
+
+        Raises:
+            InputError: what is wrong with the input, or holds for every fact (no model, no precedents).
+        """
+        from ..retrievers.errors import InputError
+        from .log import log_note
+        from .tags import Tags
+
+        notes: list[str] = []
+
+        def tell(line: str) -> None:
+            notes.append(line)
+            log_note(line)
+
+        given = self._read(what, contexts, skip_bad, tell)
+        try:
+            golds: Golds | InputError = given.golds(self.taxonomy)
+        except InputError as e:
+            if gold:
+                raise
+            golds = e
+        calibration = self._setup.calibration(tell)
+        ready = self._setup.ready(given, tell)
+        with self._in_context():
+            tags = tuple(self._tags(given.facts, ready, calibration, progress))
+        return Tags(
+            tags,
+            self.taxonomy,
+            self.row.name,
+            ready.parts.serializer,
+            given.name,
+            golds,
+            calibration,
+            self._setup.numbers,
+            given.unlabelled,
+            given.document is not None,
+            tuple(notes),
+            given.skipped,
         )
-    return ranked
 
+    def explain(
+        self,
+        what: What | None,
+        fact_id: str,
+        *,
+        contexts: str | Path | None = None,
+        skip_bad: bool = False,
+    ) -> Trail:
+        """How one of the facts is tagged: the program's whole trace.
 
-def _table(ranked: Sequence[tuple[Fact, Ranking]], taxonomy: Taxonomy, parts: Parts) -> RichTable:
-    table = RichTable(title=f"{taxonomy.name}: {len(ranked):,} facts")
-    for name, width in (("fact", None), ("value", 14), ("locus", 40), ("concept", 50), ("score", None)):
-        table.add_column(name, max_width=width, overflow="fold" if name != "locus" else "ellipsis")
-    for fact, ranking in ranked[:SHOWN]:
-        best = ranking.ids[0] if len(ranking) else ""
-        score = f"{ranking.scores[0]:.3f}" if len(ranking) else ""
-        cells = (fact.fact_id, fact.value, locus_of(fact, parts.serializer), best, score)
-        table.add_row(*(_plain(c) for c in cells))
-    return table
+        Args:
+            what, contexts, skip_bad: as for :meth:`tag`.
+            fact_id: which one.
 
+        Raises:
+            InputError: as for :meth:`tag`, or there is no such fact.
+        """
+        from ..retrievers.errors import InputError
+        from .log import log_note
 
-def _plain(text: str) -> str:
-    from rich.markup import escape
+        given = self._read(what, contexts, skip_bad, log_note)
+        fact = next((f for f in given.facts if f.fact_id == fact_id), None)
+        if fact is None:
+            raise InputError(f"no fact {fact_id!r}", file=given.file, field="fact_id")
+        ready = self._setup.ready(given, log_note)
+        gold = (given.gold if given.document is None else given.document.gold).get(fact_id, "")
+        with self._in_context():
+            return Trail(fact, ready.program(fact)(fact=fact), ready.parts, self.row.name, gold)
 
-    return escape(text)
+    def code_note(self, note: str | Path, mentions: str | Path, top: int = 10) -> Codes:
+        """Codes for the mentions of a note, and the exclusion notes that bear on them.
+
+        Args:
+            note: a text file.
+            mentions: CSV, TSV or JSONL with ``mention``, or ``start`` and ``end``; ``id`` and ``code`` may
+                stand beside them.
+            top: how many codes of a mention count as its alternatives, at least 1.
+
+        Raises:
+            InputError: what is wrong with the note, the mentions or a code.
+        """
+        from .notes.codes import code_note
+
+        with self._in_context():
+            return code_note(note, mentions, self._setup.coder(), top)
+
+    def _read(self, what: What | None, contexts: str | Path | None, skip_bad: bool, tell: Tell) -> Given:
+        from .inputs import read_given, year_note
+
+        setup = self._setup
+        given = read_given(
+            what,
+            setup.folder,
+            setup.domain,
+            company=setup.company,
+            contexts=None if contexts is None else Path(contexts),
+            skip_bad=skip_bad,
+        )
+        if setup.leaves_out:
+            given.check_named()
+        year = year_note(given, setup.taxonomy)
+        for line in (*given.notes, *([year] if year else [])):
+            tell(line)
+        return given
+
+    def _tags(
+        self,
+        facts: Sequence[Fact],
+        ready: Ready,
+        calibration: Calibration | None,
+        progress: Progress | None,
+    ) -> Iterator[Tag]:
+        from .in_order import in_order
+        from .shared_rows import shared_evidence
+
+        groups = [[i] for i in range(len(facts))] if self.each_fact else shared_evidence(facts)
+        found: dict[int, Tag] = {}
+        asked = [facts[group[0]] for group in groups]
+        answers = in_order(lambda fact: ready.program(fact)(fact=fact), asked, self.concurrency)
+        for group, (prediction, error) in zip(groups, answers, strict=True):
+            for i in group:
+                found[i] = self._tag(facts[i], prediction, error, calibration)
+            if progress is not None:
+                progress(len(found), len(facts))
+        return (found[i] for i in range(len(facts)))
+
+    def _tag(self, fact: Fact, prediction: Any, error: str, calibration: Calibration | None) -> Tag:
+        from ..retrievers.base import Ranking
+        from .calibration import features
+        from .evidence import evidence_of
+        from .tag import Tag
+
+        if prediction is None:
+            return Tag(fact, Ranking.of([]), error=error)
+        ranking: Ranking = prediction.ranking
+        sure = None
+        if calibration is not None:
+            sure = float(calibration.probability([features(ranking, fact.modality)])[0])
+        label = self.taxonomy[ranking.ids[0]].label if len(ranking) else ""
+        return Tag(fact, ranking, label, evidence_of(prediction), sure)

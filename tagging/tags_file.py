@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..cli.notes import print_note
 from ..documents.source import find_encoding
 from ..programs.serialize import Serializer
-from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_csv, require
 from ..retrievers.precedents.index import Tagged
-from ..retrievers.taxonomy import Taxonomy, strip_namespace
+from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
+from .log import log_note
 from .same_filing import content_prefix
+from .tag import Tag
 
 PROVENANCE = (
     "modality",
@@ -33,6 +33,30 @@ PROVENANCE = (
 """Columns that every tags file ends with. They make a reviewed file a file of precedents: where each fact
 stands, and of which source context, filing, company and year it is. ``mention_start`` is the value's place
 in the column ``locus``."""
+
+COLUMNS = (
+    "fact_id",
+    "locus",
+    "value",
+    "datatype",
+    "concept",
+    "label",
+    "score",
+    "margin",
+    "confidence",
+    "source_of_evidence",
+    "runner_up_concepts",
+    "labelled",
+    *PROVENANCE,
+)
+"""Columns of a document's tags CSV. ``margin`` is the score's distance to the next concept; ``confidence`` is
+the calibrated probability that ``concept`` is right (empty where there is no calibration for the program and
+the taxonomy). ``labelled`` is ``no`` where a row of a table has no label of its own (its ``row_header`` then
+only stands for one), else empty. A reviewed file is a file of precedents: correct ``concept``, or empty it
+where the fact should not be used."""
+
+FACT_COLUMNS = tuple(c for c in COLUMNS if c not in ("confidence", "source_of_evidence", "labelled"))
+"""Columns of the tags CSV of a file of facts."""
 
 _FORMULA = re.compile(r"^[=@\t\r]|^[+-](?![\d.,(])")
 
@@ -68,26 +92,22 @@ def provenance(fact: Fact, serializer: Serializer) -> dict[str, object]:
     }
 
 
-def margin_of(ranking: Ranking) -> float | None:
-    """How far the first score is from the second."""
-    return float(ranking.scores[0] - ranking.scores[1]) if len(ranking) > 1 else None
-
-
-def tag_cells(
-    fact: Fact, ranking: Ranking, taxonomy: Taxonomy, serializer: Serializer, top: int
-) -> dict[str, object]:
-    """What a line of any tags file says of a fact and the first ``top`` concepts of its ranking."""
-    best = ranking.ids[0] if len(ranking) else ""
+def tag_cells(tag: Tag, serializer: Serializer, top: int, unlabelled: bool = False) -> dict[str, object]:
+    """What a line of a tags file says of a tag and the first ``top`` concepts of its ranking."""
+    fact = tag.fact
     return {
         "fact_id": fact.fact_id,
         "locus": locus_of(fact, serializer),
         "value": fact.value,
         "datatype": fact.datatype,
-        "concept": best,
-        "label": taxonomy[best].label if best else "",
-        "score": float(ranking.scores[0]) if best else None,
-        "margin": margin_of(ranking),
-        "runner_up_concepts": "; ".join(ranking.ids[1:top]),
+        "concept": tag.concept,
+        "label": tag.label,
+        "score": tag.score,
+        "margin": tag.margin,
+        "confidence": None if tag.confidence is None else round(tag.confidence, 4),
+        "source_of_evidence": tag.evidence,
+        "runner_up_concepts": "; ".join(tag.ranking.ids[1:top]),
+        "labelled": "no" if unlabelled else "",
         **provenance(fact, serializer),
     }
 
@@ -101,7 +121,7 @@ def csv_text(columns: Sequence[str], lines: Iterable[Mapping[str, object]]) -> s
     return stream.getvalue()
 
 
-def read_tags(path: Path, on_note: Callable[[str], None] = print_note) -> Iterator[Tagged]:
+def read_tags(path: Path, on_note: Callable[[str], None] = log_note) -> Iterator[Tagged]:
     """The tagged facts of a reviewed tags file; a line whose concept was emptied is passed over.
 
     It may have come out of a spreadsheet: between semicolons or tabs, in Windows-1252 or UTF-16. Columns may

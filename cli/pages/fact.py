@@ -18,6 +18,7 @@ from ...programs.window import support_of
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.tokenize import tok_set
 from ...signatures.types import UNRESOLVED, Fact, Judgement, Verdict
+from ...tagging.tagger import Trail
 
 MARKS = {
     Judgement.SUPPORT: ("+", "green"),
@@ -40,15 +41,14 @@ COMPONENTS = {
 """Score components as the paper and the page write them."""
 
 
-def explain_fact(
-    fact: Fact, prediction: Any, parts: Parts, program: str, gold: str = "", top: int = 10
-) -> RenderableType:
+def explain_fact(trail: Trail, top: int = 10) -> RenderableType:
     """The page as a rich renderable. Texts of the document are shown literally, never as markup.
 
-    ``gold`` is set in green where it occurs; no method has seen it.
+    The known concept is set in green where it occurs; no method has seen it.
     """
+    fact, prediction, parts, gold = trail.fact, trail.prediction, trail.parts, trail.gold
     trace: Trace = prediction.trace
-    blocks: list[RenderableType] = [_evidence(fact, parts, program)]
+    blocks: list[RenderableType] = [_evidence(fact, parts, trail.program)]
     if trace.hypotheses:
         blocks.append(_hypotheses(trace, parts))
     blocks.append(_queries(trace, parts.taxonomy, gold))

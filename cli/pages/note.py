@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ...retrievers.taxonomy import Taxonomy
 from ...tagging.notes.coder import Coded
+from ...tagging.notes.codes import Codes
 
 SHOWN_NOTES = 4
 """Exclusion notes without a conflict that a block shows; a chapter's Excludes1 notes come on top."""
@@ -22,10 +23,11 @@ SHOWN_CODES = 8
 _LEVELS = ("code", "category", "section", "chapter")
 
 
-def show(coded: Sequence[Coded], taxonomy: Taxonomy, top: int, console: Console) -> None:
+def show(codes: Codes, console: Console) -> None:
     """Print the page; a code's notes are shown with its first mention."""
     first: dict[str, str] = {}
-    for one in coded:
+    taxonomy, top = codes.taxonomy, codes.top
+    for one in codes:
         fact = one.mention.fact
         places = f", {one.mention.occurrences} times" if one.mention.occurrences > 1 else ""
         value = " ".join(fact.value.split())
@@ -41,14 +43,7 @@ def show(coded: Sequence[Coded], taxonomy: Taxonomy, top: int, console: Console)
         console.print(lines)
         if one.code:
             first.setdefault(one.code, fact.fact_id)
-    console.print(summary(coded), markup=False, highlight=False)
-
-
-def summary(coded: Sequence[Coded]) -> str:
-    """``49 mentions, 46 coded, 3 with warnings``."""
-    warned = sum(bool(c.warnings) for c in coded)
-    mentions = f"{len(coded)} mention{'' if len(coded) == 1 else 's'}"
-    return f"{mentions}, {sum(bool(c.code) for c in coded)} coded, {warned} with warnings"
+    console.print(codes.summary, markup=False, highlight=False)
 
 
 def _codes(one: Coded, taxonomy: Taxonomy, top: int) -> Table:
@@ -119,6 +114,3 @@ def _checks(one: Coded) -> Iterable[tuple[str, str, str]]:
     if left:
         counts = ", ".join(f"{n} {kind}" for kind, n in sorted(left.items()))
         yield "", f"... and {sum(left.values())} more exclusion notes ({counts}): --out FILE.csv", "dim"
-
-
-__all__ = ["show", "summary"]

@@ -116,7 +116,7 @@ def test_codes_new_in_the_year_are_coded_and_an_index_of_the_evaluation_says_wha
         ),
         (
             ("tag", "NOTE", "--mentions", "MENTIONS", "--explain", "m1"),
-            "--explain is for facts files, not for a note",
+            "--explain is for documents and facts files, not for a note",
         ),
         (("tag", "NOTE", "--mentions", "MENTIONS", "--gold"), "--gold is for documents"),
     ],

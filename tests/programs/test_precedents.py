@@ -12,7 +12,7 @@ from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext
-from abduce.tagging.shared_rows import ground_rows, shared_evidence
+from abduce.tagging.shared_rows import shared_evidence
 
 
 def fact(
@@ -151,15 +151,6 @@ def test_cells_of_a_row_that_differ_in_dates_only_are_grounded_once():
         fact("6", "Cash", "2024", datatype="sharesItemType"),
     ]
     assert shared_evidence(facts) == [[0, 1], [2], [3], [4], [5]]
-    calls = []
-
-    def program(fact):
-        calls.append(fact.fact_id)
-        return fact.fact_id
-
-    found = dict(ground_rows(facts, program))
-    assert calls == ["1", "3", "4", "5", "6"]
-    assert found == {0: "1", 1: "1", 2: "3", 3: "4", 4: "5", 5: "6"}
 
 
 def test_mentions_are_never_grouped():

@@ -1,15 +1,13 @@
-"""A small inline-XBRL filing, its taxonomy, and ``abduce tag`` on it."""
+"""A small inline-XBRL filing, its taxonomy, and its tags."""
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from abduce.cli.main import app
-from typer.testing import CliRunner
+from abduce import Tagger, Tags
 
 
 def page(
@@ -54,13 +52,13 @@ def write_concepts(folder: Path, count: int) -> None:
 
 
 def tag(
-    folder: Path, document: str, *arguments: Any, out: str = "t.csv", precedents: Sequence[str] = ()
-) -> tuple[list[dict[str, str]], str]:
-    """The rows that ``abduce tag`` writes, and its notes. ``precedents`` are files of the folder."""
-    given = [x for p in precedents for x in ("--precedents", folder / p)]
-    command = ["tag", folder / document, "--taxonomy", folder / "concepts.jsonl", "--out", folder / out]
-    done = CliRunner().invoke(app, [str(a) for a in (*command, *given, *arguments)])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    with (folder / out).open(newline="") as stream:
-        return list(csv.DictReader(stream)), done.stderr
+    folder: Path, document: str, *precedents: str | Path, top: int = 10, out: str = "", **options: Any
+) -> Tags:
+    """The tags of a document of the folder; ``precedents`` are files of the folder, ``options`` those of the
+    tagger. ``out`` is a file to write."""
+    options.setdefault("taxonomy", folder / "concepts.jsonl")
+    with Tagger(precedents=[folder / p for p in precedents], **options) as tagger:
+        tags = tagger.tag(folder / document)
+    if out:
+        tags.to_csv(folder / out, top)
+    return tags

@@ -70,7 +70,7 @@ def test_risk_coverage_by_hand():
 
 def test_a_precision_that_cannot_be_reached():
     (line,) = risk_coverage([0.9, 0.5], [False, False], (0.9,))
-    assert (line.threshold, line.coverage, line.precision) == (None, 0.0, 0.0)
+    assert (line.threshold, line.coverage, line.precision) == (None, 0.0, None)
     (line,) = risk_coverage([], [], (0.9,))
     assert line.threshold is None
 

@@ -1,4 +1,4 @@
-"""abduce tag beside copies of its own document: under another company, trimmed in a spreadsheet, in eval."""
+"""A document beside copies of its own document: under another company, trimmed in a spreadsheet, in eval."""
 
 import csv
 import gzip
@@ -32,9 +32,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-def voters(rows):
+def voters(tags):
     """The companies whose precedents decided."""
-    found = (r["source_of_evidence"] for r in rows)
+    found = (t.evidence for t in tags)
     return {e.split("(")[1].split(",")[0].split(")")[0] if "(" in e else e for e in found if "precedent" in e}
 
 
@@ -51,31 +51,31 @@ def trim(folder, source, to, columns=TRIMMED, delimiter=",", encoding="utf-8", c
 class TestCompany:
     @pytest.mark.parametrize("scope", ["own", "others"])
     def test_a_ticker_hides_no_twin(self, folder, scope):
-        arguments = ("--company", "ACM", "--precedent-scope", scope, "--top", 1)
-        rows, notes = tag(folder, "plain.htm", *arguments, precedents=("new.htm",))
-        assert voters(rows) == set()
+        options = {"company": "ACM", "scope": scope}
+        assert voters(tag(folder, "plain.htm", "new.htm", **options)) == set()
         second = "old.htm" if scope == "own" else "beta.htm"
-        rows, notes = tag(folder, "plain.htm", *arguments, precedents=("new.htm", "old.htm", second))
-        assert voters(rows) == ({"Beta Corp"} if scope == "others" else {"Acme Inc."})
+        tags = tag(folder, "plain.htm", "new.htm", "old.htm", second, **options)
+        assert voters(tags) == ({"Beta Corp"} if scope == "others" else {"Acme Inc."})
         copies = {t.fact.fact_id for t in read_precedents(folder / "new.htm")}
-        assert not any(r["source_of_evidence"].split()[1].strip(":") in copies for r in rows)
-        assert "note: 32 precedents are of a filing that is tagged itself (ACMEINC 10-K 2024-12-31)" in notes
-        assert "note: Acme Inc. is taken as another name of ACM" in notes
+        assert not any(t.evidence.split()[1].strip(":") in copies for t in tags)
+        told = "32 precedents are of a filing that is tagged itself (ACMEINC 10-K 2024-12-31): left out"
+        assert told in tags.notes
+        assert "Acme Inc. is taken as another name of ACM" in tags.notes
 
     def test_an_option_against_the_page_hides_neither_company(self, folder):
-        arguments = ("--company", "Beta Corp", "--precedent-scope", "others")
         (folder / "c.htm").write_text(page(2023, first=9000, company="Gamma"))
-        rows, notes = tag(folder, "new.htm", *arguments, precedents=("old.htm", "beta.htm", "c.htm"))
-        assert voters(rows) == {"Gamma"}
-        assert {r["company"] for r in rows} == {"Acme Inc."}
-        assert "note: the page is of Acme Inc., not of Beta Corp" in notes
+        given = ("old.htm", "beta.htm", "c.htm")
+        tags = tag(folder, "new.htm", *given, company="Beta Corp", scope="others")
+        assert voters(tags) == {"Gamma"}
+        assert {t.fact.company for t in tags} == {"Acme Inc."}
+        assert any(n.startswith("the page is of Acme Inc., not of Beta Corp") for n in tags.notes)
 
     def test_a_small_page_is_known_too(self, folder):
         for name, tagged in (("small.htm", False), ("tagged.htm", True)):
             (folder / name).write_text(page(2024, tagged=tagged, rows=ROWS[:2]))
-        rows, _ = tag(folder, "small.htm", "--company", "Acme", precedents=("tagged.htm",))
-        assert len(rows) == 4
-        assert voters(rows) == set()
+        tags = tag(folder, "small.htm", "tagged.htm", company="Acme")
+        assert len(tags) == 4
+        assert voters(tags) == set()
 
 
 class TestTrimmedTags:
@@ -87,17 +87,17 @@ class TestTrimmedTags:
         text = "<p>We sold the shops in the north for $31 million, and paid $12 million of debt.</p>"
         whole = page(2024, tagged=document == "new.htm", text=text)
         (folder / document).write_text(whole)
-        tag(folder, document, "--program", "locus", out="reviewed.csv")
+        tag(folder, document, program="locus", out="reviewed.csv")
         trim(folder, "reviewed.csv", "trimmed.csv", change=lambda row: row | {"concept": "T3"})
         if tagged == "a saved copy":
             (folder / document).write_text(whole.replace("In millions", "In millions of dollars"))
-        rows, notes = tag(folder, document, precedents=("trimmed.csv",))
-        assert len(rows) == 34
-        assert voters(rows) == set()
-        assert "note: 34 precedents are of a filing that is tagged itself" in notes
+        tags = tag(folder, document, "trimmed.csv")
+        assert len(tags) == 34
+        assert voters(tags) == set()
+        assert any(n.startswith("34 precedents are of a filing that is tagged itself") for n in tags.notes)
 
     def test_of_last_year_it_votes_by_its_headers(self, folder):
-        tag(folder, "old.htm", "--program", "locus", out="reviewed.csv")
+        tag(folder, "old.htm", program="locus", out="reviewed.csv")
         trim(
             folder,
             "reviewed.csv",
@@ -106,14 +106,14 @@ class TestTrimmedTags:
         )
         back = [t.fact for t in read_precedents(folder / "trimmed.csv")]
         assert [(f.row_header, f.column_header) for f in back[:2]] == [(ROWS[0], "2023"), (ROWS[0], "2022")]
-        rows, _ = tag(folder, "new.htm", precedents=("trimmed.csv",))
-        assert [r["concept"] for r in rows] == [f"T{ROWS.index(r['row_header'])}" for r in rows]
+        tags = tag(folder, "new.htm", "trimmed.csv")
+        assert [t.concept for t in tags] == [f"T{ROWS.index(t.fact.row_header)}" for t in tags]
 
     @pytest.mark.parametrize("delimiter", [";", "\t"])
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
     def test_as_spreadsheets_write_it(self, folder, delimiter, encoding):
         (folder / "old.htm").write_text(page(2023, first=5000, rows=[f"é, {r}; x" for r in ROWS]))
-        tag(folder, "old.htm", "--program", "locus", out="reviewed.csv")
+        tag(folder, "old.htm", program="locus", out="reviewed.csv")
         with (folder / "reviewed.csv").open(newline="") as stream:
             columns = csv.DictReader(stream).fieldnames
         trim(folder, "reviewed.csv", "saved.csv", columns, delimiter, encoding)
@@ -125,20 +125,19 @@ class TestTrimmedTags:
         assert notes == ([] if encoding.startswith("utf-8") else wrong)
 
     def test_without_concepts_it_says_so(self, folder):
-        tag(folder, "old.htm", "--program", "locus", out="reviewed.csv")
+        tag(folder, "old.htm", program="locus", out="reviewed.csv")
         trim(folder, "reviewed.csv", "trimmed.csv", ("fact_id", "value", "locus"))
         with pytest.raises(InputError, match=r"trimmed.csv:2: .*column 'concept'.*fact_id, value, locus"):
             list(read_precedents(folder / "trimmed.csv"))
 
 
 def test_concepts_that_the_taxonomy_lacks_are_counted_and_named(folder):
-    tag(folder, "old.htm", "--program", "locus", out="reviewed.csv")
+    tag(folder, "old.htm", program="locus", out="reviewed.csv")
     wrong = iter(["Typo", "Typo", "Wrong"])
     trim(folder, "reviewed.csv", "typos.csv", change=lambda row: row | {"concept": next(wrong, "T1")})
-    _, notes = tag(folder, "new.htm", precedents=("typos.csv",))
-    assert "note: 3 precedents have concepts that concepts lacks, and are passed over: Typo, Wrong\n" in notes
-    _, notes = tag(folder, "new.htm", precedents=("old.htm",))
-    assert "lacks" not in notes
+    told = "3 precedents have concepts that concepts lacks, and are passed over: Typo, Wrong"
+    assert told in tag(folder, "new.htm", "typos.csv").notes
+    assert not any("lacks" in note for note in tag(folder, "new.htm", "old.htm").notes)
 
 
 def test_eval_and_calibrate_know_copies_too(folder):

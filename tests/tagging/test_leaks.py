@@ -1,4 +1,4 @@
-"""The leak guards of abduce tag, end to end: never the document's own filing, however it comes in; and never
+"""The leak guards of the tagger, end to end: never the document's own filing, however it comes in; and never
 its company under scope others."""
 
 import json
@@ -6,14 +6,13 @@ from functools import partial
 
 import made_filing
 import pytest
-from abduce.cli.main import app
+from abduce import Tagger
 from abduce.documents.read import read_document
 from abduce.retrievers.errors import InputError
 from abduce.tagging.precedents import PrecedentSource, read_precedents
 from abduce.tagging.same_filing import FEWEST
 from abduce.tagging.tags_file import PROVENANCE
 from made_filing import tag, write_concepts
-from typer.testing import CliRunner
 
 WORDS = (
     "amber birch cedar delta ember frost grove heath inlet jetty knoll larch maple north ocean pearl".split()
@@ -34,8 +33,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def voted(rows):
-    return [r for r in rows if r["source_of_evidence"].startswith("precedent ")]
+def voted(tags):
+    return [t for t in tags if t.evidence.startswith("precedent ")]
 
 
 def as_jsonl(folder, path, name, **changes):
@@ -61,16 +60,16 @@ def as_jsonl(folder, path, name, **changes):
 
 
 def test_last_years_filing_of_the_same_name_is_a_precedent(folder):
-    rows, _ = tag(folder, "new.htm", "--precedents", folder / "old" / "new.htm")
+    rows = tag(folder, "new.htm", "old/new.htm")
     assert len(voted(rows)) == len(rows) == 2 * len(ROWS)
-    assert all(r["concept"] == f"T{ROWS.index(r['row_header'])}" for r in rows)
+    assert all(t.concept == f"T{ROWS.index(t.fact.row_header)}" for t in rows)
 
 
 def test_the_same_filing_under_another_name_is_none(folder):
     (folder / "copy.html").write_text((folder / "new.htm").read_text())
     (folder / "saved.htm").write_text(filing(2024, extra="<p>Saved from a viewer</p>"))
     for name in ("copy.html", "saved.htm"):
-        rows, _ = tag(folder, "new.htm", "--precedents", folder / name)
+        rows = tag(folder, "new.htm", name)
         assert voted(rows) == []
 
 
@@ -80,10 +79,10 @@ def test_the_same_filing_under_another_name_is_none(folder):
 )
 def test_the_same_filing_as_facts_of_a_data_set_is_none(folder, changes):
     facts = as_jsonl(folder, "new.htm", "facts.jsonl", **changes)
-    rows, _ = tag(folder, "new.htm", "--precedents", facts)
+    rows = tag(folder, "new.htm", facts)
     assert voted(rows) == []
     old = as_jsonl(folder, "old/new.htm", "old.jsonl", **changes)
-    rows, _ = tag(folder, "new.htm", "--precedents", old)
+    rows = tag(folder, "new.htm", old)
     assert len(voted(rows)) == len(rows)
 
 
@@ -91,9 +90,9 @@ def test_facts_without_a_filing_lose_only_those_of_the_document(folder):
     new = as_jsonl(folder, "new.htm", "a.jsonl", filing_id=None).read_text().replace('"x', '"y')
     old = as_jsonl(folder, "old/new.htm", "b.jsonl", filing_id=None, context_id="c2").read_text()
     (folder / "both.jsonl").write_text(new + "\n" + old)
-    rows, _ = tag(folder, "new.htm", "--precedents", folder / "both.jsonl")
+    rows = tag(folder, "new.htm", "both.jsonl")
     assert len(voted(rows)) == len(rows)
-    assert all(" x" in r["source_of_evidence"] for r in rows)
+    assert all(" x" in t.evidence for t in rows)
 
 
 def test_a_data_set_against_the_filing_itself(folder):
@@ -110,24 +109,24 @@ def test_a_data_set_against_the_filing_itself(folder):
 
 def test_a_page_without_tags_is_the_filing_that_it_shows(folder):
     (folder / "plain.html").write_text(filing(2024, tagged=False))
-    rows, _ = tag(folder, "plain.html", "--precedents", folder / "new.htm", "--company", "Acme")
+    rows = tag(folder, "plain.html", "new.htm", company="Acme")
     assert voted(rows) == []
-    rows, _ = tag(folder, "plain.html", "--precedents", folder / "old" / "new.htm", "--company", "Acme Inc.")
+    rows = tag(folder, "plain.html", "old/new.htm", company="Acme Inc.")
     assert len(voted(rows)) == len(rows)
 
 
 def test_an_amendment_says_itself_that_it_is_another_filing(folder):
     (folder / "amended.htm").write_text(filing(2024, kind="10-K/A"))
-    rows, _ = tag(folder, "new.htm", "--precedents", folder / "amended.htm")
+    rows = tag(folder, "new.htm", "amended.htm")
     assert len(voted(rows)) == len(rows)
 
 
 def test_a_tags_file_keeps_the_identity_and_the_year(folder):
     year = '<p xmlns:us-gaap="http://fasb.org/us-gaap/2023">x</p>'
     (folder / "year.htm").write_text(filing(2024, extra=year))
-    rows, _ = tag(folder, "year.htm", "--program", "locus", out="reviewed.csv")
-    assert rows[0]["filing_id"] == "ACMEINC 10-K 2024-12-31"
-    assert {r["taxonomy_year"] for r in rows} == {"2023"}
+    rows = tag(folder, "year.htm", program="locus", out="reviewed.csv")
+    assert rows[0].fact.filing_id == "ACMEINC 10-K 2024-12-31"
+    assert {t.fact.taxonomy_year for t in rows} == {"2023"}
     back = list(read_precedents(folder / "reviewed.csv"))
     facts = {f.fact_id: f for f in read_document(folder / "year.htm").facts}
     for fact, _ in back:
@@ -144,15 +143,15 @@ def test_a_tags_file_keeps_the_identity_and_the_year(folder):
             assert getattr(fact, name) == getattr(was, name)
         assert fact.context.context_id == was.context.context_id
     (folder / "renamed.csv").write_text((folder / "reviewed.csv").read_text())
-    again, _ = tag(folder, "new.htm", "--precedents", folder / "renamed.csv")
+    again = tag(folder, "new.htm", "renamed.csv")
     assert voted(again) == []
 
 
 def test_tags_of_a_facts_file_keep_the_identity_too(folder):
     facts = as_jsonl(folder, "new.htm", "facts.jsonl", taxonomy_year="2022")
-    rows, _ = tag(folder, "facts.jsonl", "--program", "locus", out="reviewed.csv")
-    assert tuple(rows[0])[-len(PROVENANCE) :] == PROVENANCE
-    assert {(r["filing_id"], r["context_id"], r["company"], r["taxonomy_year"]) for r in rows} == {
+    rows = tag(folder, "facts.jsonl", program="locus", out="reviewed.csv")
+    assert tuple(rows.columns)[-len(PROVENANCE) :] == PROVENANCE
+    assert {(r["filing_id"], r["context_id"], r["company"], r["taxonomy_year"]) for r in rows.rows()} == {
         ("F7", "c1", "Acme Inc.", "2022")
     }
     found = list(read_precedents(folder / "reviewed.csv"))
@@ -166,7 +165,7 @@ def test_tags_of_a_facts_file_keep_the_identity_too(folder):
 
 def test_a_mention_is_found_again_in_its_window(folder):
     (folder / "p.html").write_text("<p>We sold 5 shops for $5 million, and paid $7 million of debt.</p>")
-    tag(folder, "p.html", "--program", "locus", out="reviewed.csv")
+    tag(folder, "p.html", program="locus", out="reviewed.csv")
     was = read_document(folder / "p.html").facts
     back = [t.fact for t in read_precedents(folder / "reviewed.csv")]
     assert [f.value for f in back] == [f.value for f in was]
@@ -178,140 +177,101 @@ def test_a_mention_is_found_again_in_its_window(folder):
 class TestOthers:
     def test_a_document_that_does_not_say_whose_it_is_is_refused(self, folder):
         (folder / "plain.html").write_text(filing(2024, tagged=False))
-        arguments = ("--precedents", folder / "old" / "new.htm", "--precedent-scope", "others")
         with pytest.raises(InputError, match="--company NAME") as caught:
-            tag(folder, "plain.html", *arguments)
+            tag(folder, "plain.html", "old/new.htm", scope="others")
         assert "\n" not in str(caught.value)
-        assert not (folder / "t.csv").exists()
-        rows, _ = tag(folder, "plain.html", *arguments, "--company", "ACME")
+        rows = tag(folder, "plain.html", "old/new.htm", scope="others", company="ACME")
         assert voted(rows) == []
-        rows, _ = tag(folder, "plain.html", *arguments, "--company", "Beta Corp")
+        rows = tag(folder, "plain.html", "old/new.htm", scope="others", company="Beta Corp")
         assert len(voted(rows)) == len(rows)
 
     def test_a_name_without_a_letter_is_no_name(self, folder):
         (folder / "plain.html").write_text(filing(2024, tagged=False))
         with pytest.raises(InputError, match="--company NAME"):
-            tag(folder, "plain.html", "--company", "--", "--precedents", folder / "old" / "new.htm",
-                "--precedent-scope", "others")  # fmt: skip
+            tag(folder, "plain.html", "old/new.htm", scope="others", company="--")
 
     def test_a_name_in_another_script_is_one(self, folder):
         for name, company in (("a.htm", "株式会社アクメ"), ("b.htm", "Société Beta")):
             (folder / name).write_text(filing(2023, company=company))
         (folder / "plain.html").write_text(filing(2024, first=5000, tagged=False))
-        arguments = ("--precedents", folder / "a.htm", "--precedents", folder / "b.htm")
-        arguments += ("--precedent-scope", "others", "--top", 1)
-        rows, _ = tag(folder, "plain.html", *arguments, "--company", "株式会社アクメ")
-        assert all("Société Beta" in r["source_of_evidence"] for r in rows)
-        rows, _ = tag(folder, "plain.html", *arguments, "--company", "SOCIETE BETA")
-        assert all("株式会社アクメ" in r["source_of_evidence"] for r in rows)
+        rows = tag(folder, "plain.html", "a.htm", "b.htm", scope="others", company="株式会社アクメ")
+        assert all("Société Beta" in t.evidence for t in rows)
+        rows = tag(folder, "plain.html", "a.htm", "b.htm", scope="others", company="SOCIETE BETA")
+        assert all("株式会社アクメ" in t.evidence for t in rows)
 
     def test_precedents_that_do_not_say_whose_they_are_are_left_out_and_counted(self, folder):
         nameless = as_jsonl(folder, "old/new.htm", "nameless.jsonl", company=None)
         (folder / "beta.htm").write_text(filing(2023, first=7000, company="Beta Corp", only=range(3)))
-        arguments = (
-            "--precedents",
-            nameless,
-            "--precedents",
-            folder / "beta.htm",
-            "--precedent-scope",
-            "others",
-        )
-        rows, notes = tag(folder, "new.htm", *arguments)
-        assert {r["source_of_evidence"].split("(")[1].split(",")[0].split(")")[0] for r in voted(rows)} == {
-            "Beta Corp"
-        }
-        assert f"note: {2 * len(ROWS)} of {2 * len(ROWS) + 6} precedents" in notes
+        rows = tag(folder, "new.htm", nameless, "beta.htm", scope="others")
+        assert {t.evidence.split("(")[1].split(",")[0].split(")")[0] for t in voted(rows)} == {"Beta Corp"}
+        assert any(f"{2 * len(ROWS)} of {2 * len(ROWS) + 6} precedents" in note for note in rows.notes)
         with pytest.raises(InputError, match="no precedent says whose it is"):
-            tag(folder, "new.htm", "--precedents", nameless, "--precedent-scope", "others")
+            tag(folder, "new.htm", nameless, scope="others")
 
     def test_facts_that_do_not_say_whose_they_are_are_refused(self, folder):
         facts = as_jsonl(folder, "new.htm", "facts.jsonl", company=None)
         with pytest.raises(InputError, match=r"fact 'x0' does not say whose it is.*field 'company'"):
-            tag(folder, facts.name, "--precedents", folder / "old" / "new.htm", "--precedent-scope", "others")
+            tag(folder, facts.name, "old/new.htm", scope="others")
 
 
-class TestScopeOption:
-    """--precedent-scope with and without --program."""
+class TestScope:
+    """A scope with and without a program."""
 
-    def precedents(self, folder):
+    @pytest.fixture
+    def given(self, folder):
         (folder / "beta.htm").write_text(filing(2023, first=7000, company="Beta Corp", only=range(5)))
-        return ("--precedents", folder / "old" / "new.htm", "--precedents", folder / "beta.htm")
+        return ("old/new.htm", "beta.htm")
 
     @pytest.mark.parametrize(
         "program", ["precedents (own)", "precedents (others)", "precedents (others), locus"]
     )
     @pytest.mark.parametrize("scope", ["others", "own"])
-    def test_it_holds_for_a_named_program(self, folder, program, scope):
-        rows, _ = tag(
-            folder, "new.htm", *self.precedents(folder), "--program", program, "--precedent-scope", scope
-        )
-        mine = [r for r in voted(rows) if "(Acme" in r["source_of_evidence"]]
+    def test_it_holds_for_a_named_program(self, folder, given, program, scope):
+        rows = tag(folder, "new.htm", *given, program=program, scope=scope)
+        mine = [t for t in voted(rows) if "(Acme" in t.evidence]
         assert voted(rows)
         assert bool(mine) is (scope == "own")
 
-    def test_it_holds_for_a_companion(self, folder):
-        arguments = (
-            *map(str, self.precedents(folder)),
-            "--program",
-            "FHS-rules + precedents (others)",
-            "--explain",
-        )
+    @pytest.mark.parametrize("scope", ["others", "own"])
+    def test_it_holds_for_a_companion(self, folder, given, scope):
         fact_id = read_document(folder / "new.htm").facts[0].fact_id
-        for scope in ("own", "others"):
-            of = ("--precedent-scope", scope)
-            done = CliRunner().invoke(
-                app,
-                [
-                    "tag",
-                    str(folder / "new.htm"),
-                    "--taxonomy",
-                    str(folder / "concepts.jsonl"),
-                    *arguments,
-                    fact_id,
-                    *of,
-                ],
-            )
-            assert done.exit_code == 0, done.output
-            assert f"precedents ({scope})" in done.output
+        tagger = Tagger(
+            folder / "concepts.jsonl",
+            "FHS-rules + precedents (others)",
+            [folder / p for p in given],
+            scope=scope,
+        )
+        trail = tagger.explain(folder / "new.htm", fact_id)
+        assert f"precedents ({scope})" in {q.form for q in trail.prediction.trace.queries}
 
-    def test_without_a_program_the_best_row_of_the_scope_votes(self, folder):
-        given = self.precedents(folder)
+    def test_without_a_program_the_best_row_of_the_scope_votes(self, folder, given):
         for scope, row in (("others", "precedents (others), locus"), ("own", "precedents (own)")):
-            rows, _ = tag(folder, "new.htm", *given, "--precedent-scope", scope)
-            named, _ = tag(folder, "new.htm", *given, "--program", row)
-            assert rows == named
-            gaap = (*given, "--taxonomy", "us-gaap-2024")
-            rows, _ = tag(folder, "new.htm", *gaap, "--precedent-scope", scope)
-            assert all(r["confidence"] for r in rows)  # the row has a calibration
+            rows = tag(folder, "new.htm", *given, scope=scope)
+            named = tag(folder, "new.htm", *given, program=row)
+            assert rows.program == named.program == row
+            assert list(rows.rows()) == list(named.rows())
+            rows = tag(folder, "new.htm", *given, scope=scope, taxonomy="us-gaap-2024")
+            assert all(t.confidence for t in rows)  # the row has a calibration
 
-    def test_a_scope_that_has_no_calibration_gives_no_confidence(self, folder):
-        program = ("--program", "precedents (others), locus", "--precedent-scope", "own")
-        gaap = ("--taxonomy", "us-gaap-2024")
-        rows, _ = tag(folder, "new.htm", *self.precedents(folder), *gaap, *program)
-        assert {r["confidence"] for r in rows} == {""}
+    def test_a_scope_that_has_no_calibration_gives_no_confidence(self, folder, given):
+        options = {"program": "precedents (others), locus", "scope": "own", "taxonomy": "us-gaap-2024"}
+        assert {t.confidence for t in tag(folder, "new.htm", *given, **options)} == {None}
 
     @pytest.mark.parametrize(
-        ("arguments", "message"),
+        ("options", "message"),
         [
+            ({"scope": "own"}, "--precedent-scope: the program 'locus' uses no already-tagged facts"),
+            ({"program": "direct", "scope": "others"}, "the program 'direct' uses no already-tagged"),
             (
-                ["--precedent-scope", "own"],
-                "--precedent-scope: the program 'locus' uses no already-tagged facts",
-            ),
-            (
-                ["--program", "direct", "--precedent-scope", "others"],
-                "the program 'direct' uses no already-tagged",
-            ),
-            (
-                ["--program", "FHS-rules", "--precedents", "old/new.htm"],
+                {"program": "FHS-rules", "precedents": ["old/new.htm"]},
                 "--precedents: the program 'FHS-rules' uses no",
             ),
-            (["--program", "nothing", "--precedent-scope", "others"], "no program 'nothing'"),
+            ({"program": "nothing", "scope": "others"}, "no program 'nothing'"),
         ],
     )
-    def test_a_conflict_is_one_line(self, folder, monkeypatch, arguments, message):
+    def test_a_conflict_is_one_line(self, folder, monkeypatch, options, message):
         monkeypatch.chdir(folder)
         with pytest.raises(InputError) as caught:
-            tag(folder, "new.htm", *arguments)
+            Tagger("concepts.jsonl", **options)
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
-        assert not (folder / "t.csv").exists()

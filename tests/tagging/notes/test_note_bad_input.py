@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
 from abduce.retrievers.errors import InputError
 from abduce.tagging.notes.coder import Coder, code_mentions
 from abduce.tagging.notes.note import MAX_NOTE, read_mentions, read_note
-from abduce.tagging.notes.table import tag_note
 from made_note import coder, write
-from rich.console import Console
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +70,3 @@ def test_bad_notes(tmp_path: Path) -> None:
     note.write_text(" \n")
     with pytest.raises(InputError, match="is empty"):
         read_note(note)
-
-
-def test_nothing_is_written_where_the_input_is_bad(tmp_path: Path, program: Coder) -> None:
-    note, file = write(tmp_path, "mention,code\nfever,Q99.9\n")
-    with pytest.raises(InputError):
-        tag_note(note, file, lambda: program, 3, tmp_path / "out.csv", Console(file=io.StringIO()))
-    assert not (tmp_path / "out.csv").exists()

@@ -1,15 +1,13 @@
-"""``abduce tag NOTE.txt --mentions FILE``: codes for the mentions of a note, with reasons and warnings."""
+"""The codes of a note: a sequence, a table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import overload
 
-from rich.console import Console
-
-from ...cli.pages.note import show, summary
-from ...retrievers.errors import InputError
 from ...retrievers.files import write_text
 from ...retrievers.taxonomy import Taxonomy
 from ..tags_file import csv_text
@@ -29,9 +27,61 @@ down. Where no code is chosen, ``alternatives`` are all that were ranked for a c
 """
 
 
-def to_csv(coded: Sequence[Coded], taxonomy: Taxonomy, top: int) -> str:
-    """The codes as CSV text with :data:`COLUMNS`."""
-    return csv_text(COLUMNS, (_cells(one, taxonomy, top) for one in coded))
+@dataclass(frozen=True, eq=False)
+class Codes(Sequence[Coded]):
+    """The mentions of a note with their codes, in the order of the mentions.
+
+    Args:
+        coded: one per mention.
+        taxonomy: the codes' taxonomy.
+        top: how many codes of a mention are shown, at least 1.
+    """
+
+    coded: tuple[Coded, ...]
+    taxonomy: Taxonomy
+    top: int = 10
+
+    @overload
+    def __getitem__(self, index: int) -> Coded: ...
+    @overload
+    def __getitem__(self, index: slice) -> Codes: ...
+    def __getitem__(self, index: int | slice) -> Coded | Codes:
+        return replace(self, coded=self.coded[index]) if isinstance(index, slice) else self.coded[index]
+
+    def __len__(self) -> int:
+        return len(self.coded)
+
+    def __iter__(self) -> Iterator[Coded]:
+        return iter(self.coded)
+
+    def rows(self) -> Iterator[dict[str, object]]:
+        """The lines of their table, with :data:`COLUMNS`."""
+        return (_cells(one, self.taxonomy, self.top) for one in self.coded)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a CSV file, in one step at the end.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        write_text(Path(path), csv_text(COLUMNS, self.rows()))
+
+    @property
+    def summary(self) -> str:
+        """``49 mentions, 46 coded, 3 with warnings``."""
+        warned = sum(bool(c.warnings) for c in self.coded)
+        mentions = f"{len(self)} mention{'' if len(self) == 1 else 's'}"
+        return f"{mentions}, {sum(bool(c.code) for c in self.coded)} coded, {warned} with warnings"
+
+
+def code_note(note: str | Path, mentions: str | Path, coder: Coder, top: int = 10) -> Codes:
+    """Code the mentions of a note.
+
+    Raises:
+        InputError: what is wrong with the note, the mentions or a code.
+    """
+    asked = read_mentions(mentions, read_note(note), coder.constants)
+    return Codes(tuple(code_mentions(asked, coder, top)), coder.taxonomy, top)
 
 
 def _cells(one: Coded, taxonomy: Taxonomy, top: int) -> dict[str, object]:
@@ -61,39 +111,3 @@ def _cells(one: Coded, taxonomy: Taxonomy, top: int) -> dict[str, object]:
 
 def _number(value: float) -> float | str:
     return "" if math.isnan(value) else value
-
-
-def tag_note(
-    note: Path | None,
-    mentions: Path,
-    ready: Callable[[], Coder],
-    top: int,
-    out: Path | None,
-    console: Console,
-) -> None:
-    """Code the mentions of a note; print the page, or write a CSV.
-
-    Args:
-        note, mentions: the files.
-        ready: gives what codes; called when both files are known to be sound.
-        top: how many codes a mention.
-        out: where the CSV goes; None: the page is printed.
-        console: where to print.
-
-    Raises:
-        InputError: whatever is wrong with the note, the mentions or the output's place.
-    """
-    if note is None:
-        raise InputError("--mentions needs the note they stand in: abduce tag NOTE.txt --mentions FILE")
-    context = read_note(note)
-    read_mentions(mentions, context, {})
-    coder = ready()
-    coded = code_mentions(read_mentions(mentions, context, coder.constants), coder, top)
-    if out is None:
-        show(coded, coder.taxonomy, top, console)
-        return
-    write_text(out, to_csv(coded, coder.taxonomy, top))
-    console.print(f"{summary(coded)}: {out}", markup=False, highlight=False)
-
-
-__all__ = ["COLUMNS", "tag_note", "to_csv"]

@@ -8,14 +8,15 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from abduce.cli.pages.note import show
 from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.precedents.index import Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.types import Fact, SourceContext
 from abduce.tagging.notes.coder import Coder, code_mentions
+from abduce.tagging.notes.codes import COLUMNS, code_note
 from abduce.tagging.notes.note import read_mentions, read_note
-from abduce.tagging.notes.table import COLUMNS, tag_note
 from made_note import TEXT, coder, concept, write
 from rich.console import Console
 
@@ -32,7 +33,7 @@ def program() -> Coder:
 def tagged(folder: Path, mentions: str, program: Coder, top: int = 10) -> list[dict[str, str]]:
     note, file = write(folder, mentions)
     out = folder / "tags.csv"
-    tag_note(note, file, lambda: program, top, out, Console(file=io.StringIO()))
+    code_note(note, file, program, top).to_csv(out)
     with out.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert tuple(rows[0]) == COLUMNS
@@ -147,7 +148,7 @@ def test_a_mention_without_a_known_word_gets_no_code(tmp_path: Path, program: Co
     assert rows[3]["code"] == "R50.9"  # the category's only code
     note, file = write(tmp_path, "mention\nman\n")
     stream = io.StringIO()
-    tag_note(note, file, lambda: program, 3, None, Console(file=stream, width=160))
+    show(code_note(note, file, program, 3), Console(file=stream, width=160))
     assert "No code: no word of the mention is known to icd-test" in stream.getvalue()
     assert "A00" not in stream.getvalue()
 
@@ -266,7 +267,7 @@ def test_a_code_of_the_users_own_is_kept_and_its_rank_told(tmp_path: Path, progr
 def test_the_page_shows_the_warning(tmp_path: Path, program: Coder) -> None:
     note, file = write(tmp_path, "mention\nclassical cholera\ncarrier of cholera\n")
     stream = io.StringIO()
-    tag_note(note, file, lambda: program, 3, None, Console(file=stream, width=160))
+    show(code_note(note, file, program, 3), Console(file=stream, width=160))
     page = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
     assert "Warning: A00.0 and Z22.1 (m2): Excludes1 at A00: carrier of cholera (Z22.1)" in page
     assert "Evidence: Classical cholera" in page
@@ -276,7 +277,7 @@ def test_the_page_shows_the_warning(tmp_path: Path, program: Coder) -> None:
 def test_the_page_counts_the_notes_that_it_does_not_show(tmp_path: Path, program: Coder) -> None:
     note, file = write(tmp_path, "mention\nclassical cholera\nfever\nclassical cholera\n")
     stream = io.StringIO()
-    tag_note(note, file, lambda: program, 3, None, Console(file=stream, width=200))
+    show(code_note(note, file, program, 3), Console(file=stream, width=200))
     page = [" ".join(line.split()) for line in stream.getvalue().splitlines()]
     assert "Both may stand: R50.9: Excludes2 at chapter 1" in page
     chapter = "Excludes1 at chapter 1: localized infections - see body system-related chapters"

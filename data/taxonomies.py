@@ -1,0 +1,40 @@
+"""Taxonomies by name, file or index folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..retrievers.errors import InputError
+from ..retrievers.store import open_index, read_manifest
+from ..retrievers.taxonomy import Taxonomy
+from .domains import DOMAINS, FINANCE, Domain
+from .folder import DataFolder
+
+
+def domain_of(taxonomy: str) -> Domain:
+    """The domain whose taxonomy has this name; a taxonomy that no domain knows is taken for a finance-like
+    one."""
+    return next((d for d in DOMAINS.values() if d.taxonomy == taxonomy), FINANCE)
+
+
+def find_taxonomy(name: str | Path, folder: DataFolder) -> tuple[Taxonomy, Domain]:
+    """A taxonomy by its name, or by the path of a file or an index folder, and its domain.
+
+    A release by its name is whole, also where the domain's evaluation keeps only a part of it.
+
+    Raises:
+        InputError: it is neither.
+    """
+    for domain in DOMAINS.values():
+        if domain.taxonomy == str(name):
+            return folder.taxonomy(domain, whole=True), domain
+    path = Path(name)
+    if path.is_dir():
+        opened = open_index(path, read_manifest(path)["kind"]).collection()
+        if not isinstance(opened, Taxonomy):
+            raise InputError("is an index of passages, not of a taxonomy", file=path)
+        return opened, domain_of(opened.name)
+    if not path.suffix:
+        known = ", ".join(d.taxonomy for d in DOMAINS.values())
+        raise InputError(f"no taxonomy {str(name)!r}: give a file, or one of {known}")
+    return Taxonomy.load(path), FINANCE

@@ -1,0 +1,146 @@
+"""The tags of a document or of facts: a sequence, a table, a score."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from ..programs.serialize import Serializer
+from ..retrievers.errors import InputError
+from ..retrievers.files import write_text
+from ..retrievers.taxonomy import Taxonomy
+from .calibration import Calibration
+from .golds import Golds
+from .score import Score, score_tags
+from .tag import Tag
+from .tags_file import COLUMNS, FACT_COLUMNS, csv_text, tag_cells
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@dataclass(frozen=True, eq=False)
+class Tags(Sequence[Tag]):
+    """The tags of facts, in the facts' order.
+
+    Args:
+        tags: one a fact.
+        taxonomy: what they were tagged with.
+        program: the row that tagged.
+        serializer: how a fact's place is written.
+        name: what the facts are called in messages.
+        golds: the known concepts, or why there are none to score.
+        calibration: how scores became confidence; None: they did not.
+        searched: how many concepts were searched for a number whose datatype is not known.
+        unlabelled: ids of facts in rows without a label of their own.
+        of_document: whether the facts are those of a document.
+        notes: what the user should know, a line each.
+        skipped: what was wrong with facts that were passed over.
+    """
+
+    tags: tuple[Tag, ...]
+    taxonomy: Taxonomy
+    program: str
+    serializer: Serializer
+    name: str = "facts"
+    golds: Golds | InputError = field(default_factory=lambda: InputError("nothing is known to score against"))
+    calibration: Calibration | None = None
+    searched: int = 0
+    unlabelled: Collection[str] = frozenset()
+    of_document: bool = False
+    notes: tuple[str, ...] = ()
+    skipped: tuple[InputError, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Tag: ...
+    @overload
+    def __getitem__(self, index: slice) -> Tags: ...
+    def __getitem__(self, index: int | slice) -> Tag | Tags:
+        return replace(self, tags=self.tags[index]) if isinstance(index, slice) else self.tags[index]
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    def __iter__(self) -> Iterator[Tag]:
+        return iter(self.tags)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} tags of {self.name!r} by {self.program!r} with {self.taxonomy.name}>"
+
+    @property
+    def failed(self) -> list[Tag]:
+        """The facts on which the program failed; their rankings are empty."""
+        return [tag for tag in self.tags if tag.error]
+
+    @property
+    def fell_back(self) -> int:
+        """How many facts have no datatype that the taxonomy declares."""
+        return sum(tag.ranking.fell_back for tag in self.tags)
+
+    def score(self) -> Score:
+        """How often the known concepts were found.
+
+        Raises:
+            InputError: none are known, or none of them is in the taxonomy.
+        """
+        if isinstance(self.golds, InputError):
+            raise self.golds
+        return score_tags(self.tags, self.golds, self.name, self.taxonomy.name, self.calibration)
+
+    def accept(self, precision: float = 0.95) -> Tags:
+        """The tags that may be accepted unseen, so that about the share ``precision`` of them is right.
+
+        They are those of at least the confidence that reached this precision on the facts that the
+        calibration was fitted on; none where no confidence did.
+
+        Raises:
+            InputError: there is no calibration, or it has no threshold for this precision.
+        """
+        if self.calibration is None:
+            raise InputError(f"there is no calibration of {self.program!r} with {self.taxonomy.name}")
+        known = dict(zip(self.calibration.wanted, self.calibration.thresholds, strict=True))
+        if precision not in known:
+            there = ", ".join(f"{p:g}" for p in known) or "none"
+            raise InputError(f"the calibration has no threshold for a precision of {precision:g}: {there}")
+        least = known[precision]
+        sure = () if least is None else (t for t in self.tags if (t.confidence or 0.0) >= least)
+        return replace(self, tags=tuple(sure))
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of their table."""
+        return COLUMNS if self.of_document else FACT_COLUMNS
+
+    def rows(self, top: int = 10) -> Iterator[dict[str, object]]:
+        """The lines of their table; ``top`` concepts of each ranking."""
+        for tag in self.tags:
+            cells = tag_cells(tag, self.serializer, top, unlabelled=tag.fact.fact_id in self.unlabelled)
+            yield {name: cells[name] for name in self.columns}
+
+    def to_csv(self, path: str | Path, top: int = 10) -> None:
+        """Write a CSV file, in one step at the end; ``top`` concepts of each ranking.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        write_text(Path(path), csv_text(self.columns, self.rows(top)))
+
+    def to_arrow(self, top: int = 10) -> pyarrow.Table:
+        """A table of Apache Arrow with the columns of the CSV file."""
+        import pyarrow
+
+        rows = list(self.rows(top))
+        return pyarrow.table({name: [_plain(row[name]) for row in rows] for name in self.columns})
+
+    def to_pandas(self, top: int = 10) -> pandas.DataFrame:
+        """A data frame with the columns of the CSV file."""
+        import pandas
+
+        return pandas.DataFrame(list(self.rows(top)), columns=list(self.columns))
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, str | int | float) else str(value)
