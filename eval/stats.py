@@ -23,7 +23,10 @@ _CHUNK = 4_000_000
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its bootstrap percentile interval. ``n``: how many values it is the mean of."""
+    """A mean with its bootstrap percentile interval. ``n``: how many values it is the mean of.
+
+    ``low`` and ``high`` are NaN for values of fewer than two clusters: there is nothing to resample.
+    """
 
     mean: float
     low: float
@@ -33,7 +36,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference(Interval):
-    """The mean of ``a - b`` over the examples that both have. ``p``: two-sided bootstrap p-value."""
+    """The mean of ``a - b`` over the examples that both have. ``p``: two-sided bootstrap p-value; NaN where
+    there is no interval."""
 
     p: float
 
@@ -103,8 +107,15 @@ class ClusterBootstrap:
     def intervals(self, values: npt.ArrayLike) -> list[Interval]:
         """One interval for each row of ``values``, shape (m, n)."""
         table = np.atleast_2d(np.asarray(values, dtype=np.float64))
-        means = self.resampled_means(table)
+        means = self._means(table)
         return [Interval(*_bounds(v, means[:, i], self._alpha)) for i, v in enumerate(table)]
+
+    def _means(self, table: Floats) -> Floats:
+        """The resampled means; all NaN for values of fewer than two clusters."""
+        means = self.resampled_means(table)
+        counts = self._sums(table)[1]
+        means[:, (counts > 0).sum(axis=0) < 2] = np.nan
+        return means
 
     def differences(self, values: npt.ArrayLike, baseline: npt.ArrayLike) -> list[Difference]:
         """Each row of ``values`` (m, n) minus ``baseline`` (n,), paired by example.
@@ -113,12 +124,12 @@ class ClusterBootstrap:
         resamples on one side of 0, each share counted as (k + 1) / (resamples + 1), and at most 1.
         """
         table = np.atleast_2d(np.asarray(values, dtype=np.float64)) - np.asarray(baseline, dtype=np.float64)
-        means = self.resampled_means(table)
+        means = self._means(table)
         found = []
         for i, v in enumerate(table):
             m = means[~np.isnan(means[:, i]), i]
             tail = min(int((m <= 0).sum()), int((m >= 0).sum()))
-            p = min(1.0, 2 * (tail + 1) / (len(m) + 1))
+            p = min(1.0, 2 * (tail + 1) / (len(m) + 1)) if len(m) else math.nan
             found.append(Difference(*_bounds(v, means[:, i], self._alpha), p=p))
         return found
 
@@ -127,7 +138,8 @@ def _bounds(values: Floats, means: Floats, alpha: float) -> tuple[float, float, 
     known = values[~np.isnan(values)]
     if not len(known):
         return math.nan, math.nan, math.nan, 0
-    low, high = np.nanquantile(means, [alpha / 2, 1 - alpha / 2])
+    drawn = means[~np.isnan(means)]
+    low, high = np.quantile(drawn, [alpha / 2, 1 - alpha / 2]) if len(drawn) else (math.nan, math.nan)
     return float(known.mean()), float(low), float(high), len(known)
 
 
@@ -185,9 +197,13 @@ def paired_counts(system: Iterable[float], baseline: Iterable[float]) -> PairedC
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's step-down adjusted p-values, by name: compare each with the family-wise level itself."""
-    adjusted, floor, m = {}, 0.0, len(p_values)
-    for i, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+    """Holm's step-down adjusted p-values, by name: compare each with the family-wise level itself.
+
+    A p that is NaN (no test could be made) stays NaN and is no member of the family.
+    """
+    tested = {name: p for name, p in p_values.items() if not math.isnan(p)}
+    adjusted, floor, m = dict.fromkeys(p_values, math.nan), 0.0, len(tested)
+    for i, (name, p) in enumerate(sorted(tested.items(), key=lambda item: item[1])):
         floor = max(floor, min(1.0, (m - i) * p))
         adjusted[name] = floor
     return {name: adjusted[name] for name in p_values}

@@ -208,7 +208,7 @@ def number(value: float | None, digits: int | None = 3) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value to three decimals, ``<.001`` below that."""
+    """A p-value to three decimals, ``<.001`` below that; an empty text for NaN."""
     return "<.001" if p < 0.001 else number(p)
 
 
@@ -267,7 +267,7 @@ def _text(value: Value, style: _Style, break_: str = " ") -> str:
     if value.sd is not None:
         body += style.plus_minus + number(value.sd, value.digits)
     parts = [body]
-    if value.low is not None and value.high is not None:
+    if number(value.low) and number(value.high):
         parts.append(style.text(f"[{number(value.low, value.digits)}, {number(value.high, value.digits)}]"))
     parts[-1 if break_ == " " else 0] += {"+": style.up, "-": style.down, "": ""}[value.mark]
     if value.reference is not None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...retrievers.errors import InputError
+from ..runs.comparison import NO_CONTEXTS
 from ..runs.run import Run
 from ..stats import holm
 from ..tables import Cell, Table, Value, p_value
@@ -130,7 +131,8 @@ def _nanmean(values: npt.NDArray[np.float64]) -> float:
 
 
 def against(run: Run, baseline: str, measures: Sequence[str] | None = None) -> Table:
-    """Every other row minus the baseline: difference with its 95% interval and p after Holm over rows.
+    """Every other row minus the baseline: difference with its 95% interval and p after Holm over rows; the
+    counts and exact p of McNemar's test on accuracy, which treats facts as independent, stand last.
 
     Args:
         run: what to compare in.
@@ -147,7 +149,7 @@ def against(run: Run, baseline: str, measures: Sequence[str] | None = None) -> T
         row.name: run.compare(row.name, baseline, [m for m in wanted if m in row.values]) for row in others
     }
     adjusted: dict[str, Mapping[str, float]] = {
-        m: holm({name: c.p(m) for name, c in found.items() if m in c.differences}) for m in wanted
+        m: holm({name: c.differences[m].p for name, c in found.items() if m in c.differences}) for m in wanted
     }
     rows: list[list[Value]] = []
     for name, comparison in found.items():
@@ -158,11 +160,17 @@ def against(run: Run, baseline: str, measures: Sequence[str] | None = None) -> T
                 ["", ""] if d is None else [Cell(d.mean, low=d.low, high=d.high), p_value(adjusted[m][name])]
             )
         counts = comparison.counts.get("Acc")
-        line += [counts.helped, counts.harmed] if counts else ["", ""]
+        line += [counts.helped, counts.harmed, p_value(counts.p)] if counts else ["", "", ""]
         rows.append(line)
-    columns = ["row", *(c for m in wanted for c in (m, f"{m} p")), "helped", "harmed"]
-    table = Table(columns, rows, title=f"Difference to {baseline}")
-    return table if any(c.counts.get("Acc") for c in found.values()) else _without(table, 2)
+    columns = ["row", *(c for m in wanted for c in (m, f"{m} p")), "helped", "harmed", "McNemar p"]
+    notes = [
+        "In brackets: the 95% interval of each difference by itself, resampling source contexts. p: the same "
+        "test after Holm's correction over the rows, so that an interval without 0 may stand beside p > .05."
+    ]
+    if run.bootstrap.n_clusters < 2:
+        notes = [NO_CONTEXTS]
+    table = Table(columns, rows, title=f"Difference to {baseline}", notes=notes)
+    return table if any(c.counts.get("Acc") for c in found.values()) else _without(table, 3)
 
 
 def _without(table: Table, last: int) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,22 +10,24 @@ from ..stats import Difference, PairedCounts
 from ..tables import Cell, Table, Value, p_value
 
 
+NO_CONTEXTS = (
+    "All examples are of one source context: there is nothing to resample, so there is no interval and no p."
+)
+"""Said where no interval can be given."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Row ``a`` against row ``b``: the difference a - b of each measure, paired by example.
 
-    ``counts`` has McNemar's counts for the measures that are right or wrong (one seed only).
+    A difference's interval and p resample source contexts. ``counts`` has McNemar's counts and exact p for
+    the measures that are right or wrong (one seed only); that p treats examples as independent.
     """
 
     a: str
     b: str
     differences: Mapping[str, Difference]
     counts: Mapping[str, PairedCounts]
-
-    def p(self, measure: str) -> float:
-        """McNemar's exact p for accuracy, else the clustered bootstrap's."""
-        exact = measure == "Acc" and measure in self.counts
-        return self.counts[measure].p if exact else self.differences[measure].p
 
     def table(self) -> Table:
         """One line a measure: difference with its 95% interval, p, helped and harmed."""
@@ -36,7 +39,8 @@ class Comparison:
             )
             rows.append([name, d.n, Cell(d.mean, low=d.low, high=d.high), p_value(d.p), *helped])
         columns = ["measure", "n", "difference [95%]", "p", "helped", "harmed", "McNemar p"]
-        return Table(columns, rows, title=f"{self.a} minus {self.b}")
+        notes = [NO_CONTEXTS] if any(math.isnan(d.p) for d in self.differences.values()) else []
+        return Table(columns, rows, title=f"{self.a} minus {self.b}", notes=notes)
 
     def _repr_html_(self) -> str:
         return self.table().html()

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from ...retrievers.errors import InputError
-from .comparison import Comparison
+from .comparison import NO_CONTEXTS, Comparison
 from ...data.example import Example
 from .outcome import Outcome, RowResult, read_outcome
 from .row import Codec
@@ -156,7 +156,7 @@ class Run:
         marks: dict[str, dict[str, Mark]] = {}
         for m in self[baseline].values:
             have = {name: c for name, c in found.items() if m in c.differences}
-            adjusted = holm({name: c.p(m) for name, c in have.items()})
+            adjusted = holm({name: c.differences[m].p for name, c in have.items()})
             marks[m] = {
                 name: ("+" if c.differences[m].mean > 0 else "-") if adjusted[name] < ALPHA else ""
                 for name, c in have.items()
@@ -213,9 +213,11 @@ class Run:
         if any("sd" in entry for entry in summary):
             notes.append("±: standard deviation over seeds.")
         if marked:
-            single = "Acc" in self.measures and all(len(row.seeds) == 1 for row in self.rows)
-            exact = "; Acc by McNemar's test" if single else ""
-            notes.append(f"▲ ▼: differs from {baseline} (p < .05, Holm over rows{exact}).")
+            notes.append(
+                f"▲ ▼: differs from {baseline} (p < .05 by resampling source contexts, Holm over rows)."
+            )
+        if (intervals or marked) and self.bootstrap.n_clusters < 2:
+            notes.append(NO_CONTEXTS)
         missing = sum(int((~row.done).sum()) for row in self.rows)
         if missing:
             notes.append(

@@ -148,3 +148,22 @@ def test_kappa_by_hand() -> None:
     assert stats.kappa("yyynnn", "yynnny") == pytest.approx((4 / 6 - 0.5) / 0.5)
     assert stats.kappa("aa", "aa") == 1
     assert stats.kappa("ab", "ba") == -1
+
+
+def test_values_of_one_cluster_have_no_interval_and_no_p() -> None:
+    boot = stats.ClusterBootstrap([1, 1, 2, 2], 200)
+    both, one = boot.intervals([[1, 0, 1, 0], [1, 0, math.nan, math.nan]])
+    assert both.low <= both.mean <= both.high
+    assert (one.mean, one.n) == (0.5, 2)
+    assert math.isnan(one.low)
+    assert math.isnan(one.high)
+    [pair] = boot.differences([1, 1, math.nan, math.nan], [0, 0, 0, 0])
+    assert pair.mean == 1
+    assert math.isnan(pair.p)
+
+
+def test_holm_leaves_out_what_was_not_tested() -> None:
+    got = stats.holm({"a": 0.02, "b": math.nan, "c": 0.04})
+    assert got["a"] == pytest.approx(0.04)
+    assert got["c"] == pytest.approx(0.04)
+    assert math.isnan(got["b"])

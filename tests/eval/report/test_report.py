@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -83,8 +84,8 @@ def test_compare_by_hand(folder: Path) -> None:
     assert got.differences["R@1"].mean == pytest.approx(25 / 40)
     counts = got.counts["Acc"]
     assert (counts.both, counts.helped, counts.harmed, counts.neither) == (10, 25, 0, 5)
-    assert got.p("Acc") == counts.p == pytest.approx(2 / 2**25)
-    assert got.p("MRR") == pytest.approx(2 / 2001)
+    assert counts.p == pytest.approx(2 / 2**25)
+    assert got.differences["Acc"].p == got.differences["MRR"].p == pytest.approx(2 / 2001)
     assert "MRR" not in got.counts
     assert "R@10" in got.counts
     assert "| Acc | 40 | .625 [" in str(got)
@@ -105,7 +106,7 @@ def test_marks_show_what_differs_after_holm(folder: Path) -> None:
     text = str(Run.load(folder).table())
     assert "| good one | 40 | 0 | **.875** ▲ (.900) |" in text
     assert "| bad | 40 | 1 | .200 |" in text
-    assert "▲ ▼: differs from base (p < .05, Holm over rows; Acc by McNemar's test)." in text
+    assert "▲ ▼: differs from base (p < .05 by resampling source contexts, Holm over rows)." in text
     assert "Failures count as wrong." in text
     against_best = str(Run.load(folder).table(baseline="good one"))
     assert "| base | 40 | 0 | .250 ▼ |" in against_best
@@ -197,12 +198,31 @@ def test_32_rows_look_different() -> None:
     assert len({plots.look(i)[::2] for i in range(32)}) == 32
 
 
-def test_the_note_names_the_test_that_was_used() -> None:
-    one = run([row("a", 9), row("b", 20)], examples(), codec=Codec(), baseline="a")
-    two = run([row("a", 9, seeds=(0, 1)), row("b", 20)], examples(), codec=Codec(), baseline="a")
-    assert "Acc by McNemar's test" in str(one.table())
-    assert "McNemar" not in str(two.table())
-    assert "Holm over rows)" in str(two.table())
+def test_ten_helped_facts_of_one_table_are_no_mark() -> None:
+    """14 contexts of which one holds all ten helped facts: McNemar's p is 2 / 2^10, the clustered one twice
+    the chance that the context is never drawn, 2 * (13 / 14)^14 = .71."""
+    found = [Example(f"e{i}", {"n": i}, f"g{i}", f"c{max(0, i - 9)}", {}) for i in range(23)]
+    result = run([row("a", 0), row("b", 10)], found, codec=Codec(), baseline="a")
+    compared = result.compare("b", "a")
+    assert (compared.counts["Acc"].helped, compared.counts["Acc"].harmed) == (10, 0)
+    assert compared.counts["Acc"].p == pytest.approx(2 / 2**10)
+    assert compared.differences["Acc"].p == pytest.approx(2 * (13 / 14) ** 14, abs=0.06)
+    assert not any(result.marks("a")["Acc"].values())
+    assert "▲ |" not in str(result.table())
+    line = cells(b.against(result, "a"))["b"]
+    assert (line["helped"], line["harmed"], line["McNemar p"]) == (10, 0, ".002")
+
+
+def test_one_context_has_no_interval_no_p_and_says_so() -> None:
+    found = [Example(f"e{i}", {"n": i}, f"g{i}", "c", {"modality": "table"}) for i in range(8)]
+    result = run([row("a", 0), row("b", 8)], found, codec=Codec(), baseline="a")
+    said = "All examples are of one source context"
+    for table in (result.table(intervals=True), b.against(result, "a"), result.compare("b", "a").table()):
+        assert said in str(table)
+        assert "[" not in str(table).replace("[95%]", "")
+    assert math.isnan(result.compare("b", "a").differences["Acc"].p)
+    assert not any(result.marks("a")["R@1"].values())
+    assert "[" not in str(b.breakdown(result, "modality", "R@1"))
 
 
 def test_recall_curve_is_exact_at_every_depth(folder: Path) -> None:
