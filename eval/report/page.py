@@ -197,9 +197,7 @@ def _compared(run: Run, baseline: str | None) -> Iterator[dict[str, Any]]:
             "a": a,
             "b": b,
             "measures": {
-                m: [d.mean, d.low, d.high, found.p(m)]
-                for m, d in found.differences.items()
-                if not np.isnan(d.mean)
+                m: [d.mean, d.low, d.high, d.p] for m, d in found.differences.items() if not np.isnan(d.p)
             },
         }
 
