@@ -22,23 +22,30 @@ LABELS = tuple(UtilityLabel)
 
 @dataclass(frozen=True)
 class LabelShares:
-    """How the contexts of one method were judged. ``counts`` are of the judged ones; ``unjudged`` had no
-    valid judgement and are in no share."""
+    """How the contexts of one method were judged.
+
+    One rule everywhere: shares are of all ``n`` questions. ``unjudged`` ones, which have no valid judgement
+    or whose question failed, are not decision-useful, so the three labels and the unjudged add up to 1.
+    """
 
     counts: Mapping[UtilityLabel, int]
     unjudged: int
 
     @property
-    def judged(self) -> int:
-        return sum(self.counts.values())
+    def n(self) -> int:
+        return sum(self.counts.values()) + self.unjudged
 
     def share(self, label: UtilityLabel) -> float:
-        """The share of a label among the judged, in [0, 1]; NaN where nothing was judged."""
-        return self.counts[label] / self.judged if self.judged else float("nan")
+        """The share of a label, in [0, 1]; NaN of no questions."""
+        return self.counts[label] / self.n if self.n else float("nan")
+
+    @property
+    def unjudged_share(self) -> float:
+        return self.unjudged / self.n if self.n else float("nan")
 
     @property
     def dur(self) -> float:
-        """DUR = (Entailed + Useful) / all judged."""
+        """DUR = (Entailed + Useful) / all."""
         return self.share(UtilityLabel.ENTAILED) + self.share(UtilityLabel.USEFUL)
 
 

@@ -169,7 +169,7 @@ def _rank(  # type: ignore[no-untyped-def]
             bm25, best first.
 
     Returns:
-        How many places were filled: the lesser of k and the documents that pass and hold a query token.
+        How many places were filled: the lesser of k and the documents that pass.
     """
     indptr, indices, weights, label_indptr, label_indices, label_lengths, label_shares = postings
     raw, overlap, touched, scores, order, spare, heap = scratch
@@ -213,15 +213,25 @@ def _rank(  # type: ignore[no-untyped-def]
             overlap[d] += 1
     low = high = 0.0
     blocks = 0
-    if not few:
-        if masked:
-            m = 0
+    if few:
+        if m < k:
+            # Documents without a query token share one score; the lowest numbers among them fill up.
             for d in range(n):
-                touched[m] = d
-                m += allowed[d]
-        else:  # those with label overlap are listed, the others looked at by block
-            blocks = (n + _BLOCK - 1) // _BLOCK
-            low, high = _summits(raw, n, scores)
+                if m >= n_passing:
+                    break
+                if raw[d] == 0.0 and overlap[d] == 0 and (not masked or allowed[d]):
+                    touched[m] = d
+                    m += 1
+                    if m >= k:
+                        break
+    elif masked:
+        m = 0
+        for d in range(n):
+            touched[m] = d
+            m += allowed[d]
+    else:  # those with label overlap are listed, the others looked at by block
+        blocks = (n + _BLOCK - 1) // _BLOCK
+        low, high = _summits(raw, n, scores)
     if blocks == 0 and m > 0:
         if m == n_passing:
             low = raw[touched[0]]
@@ -255,7 +265,7 @@ def _rank(  # type: ignore[no-untyped-def]
     for i in range(m):
         d = touched[i]
         if overlap[d] == 0:
-            if raw[d] < hopeless or raw[d] == 0.0:  # a document without a query token is no hit
+            if raw[d] < hopeless:
                 continue
         elif span > 0.0:  # without a division, and a little too high: most end here
             most = (raw[d] - low) * by_span + w_cov * overlap[d] * (label_shares[d] + by_query)

@@ -62,9 +62,10 @@ class BM25Retriever:
         repeats: count a query token as often as it occurs, as Lucene does; by default once.
 
     A ranking's score components are ``bm25`` (raw), ``bm25_norm``, ``cov_label`` and ``cov_query``.
-    Ties fall by score, label coverage, query coverage, raw BM25, then id. A document that shares no token
-    with the query is not returned, so a query without a known word finds nothing. A document's tokens in
-    the index over everything are those of its datatype followed by those of its text.
+    Ties fall by score, label coverage, query coverage, raw BM25, then id. A query that shares no token with
+    any document finds nothing. Otherwise a taxonomy is ranked down to ``k`` concepts, those without a token
+    of the query last; a passage without one is not returned. A document's tokens in the index over
+    everything are those of its datatype followed by those of its text.
 
     Raises:
         ValueError: a setting out of range.
@@ -291,6 +292,9 @@ class BM25Retriever:
         self._spare.append(buffers)  # not where the kernel raised: its scratch is in disorder then
         candidates = int(allowed.sum()) if allowed.size else n
         for i, numbers, parts, count in zip(members, index.ids[found], columns, counts.tolist(), strict=True):
+            hits = int(((parts[4] > 0) | (parts[2] > 0))[:count].sum())  # the others rank below all of them
+            if hits == 0 or not self.collection.ranked_whole:
+                count = hits
             scores, norm, cov_label, cov_query, raw = parts[:, :count]
             yield Ranking(
                 numbers[:count].tolist(),

@@ -98,6 +98,8 @@ class Collection(ABC, Generic[Item]):
     """What an item is called in complaints."""
     parts: ClassVar[tuple[str, str, str]]
     """The names of a record's id, heading and body in ``indexed``."""
+    ranked_whole: ClassVar[bool] = True
+    """Whether items without a word of the query are ranked too, behind those that have one."""
 
     datatypes: Counter[str]
     """How many items each declared datatype has."""

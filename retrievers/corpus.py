@@ -45,6 +45,7 @@ class Corpus(Collection[Passage]):
 
     kind = "corpus"
     noun = "passage"
+    ranked_whole = False
     parts = ("id", "title", "content")
 
     def __init__(

@@ -1,13 +1,10 @@
-"""The analyses of a RAG run, as tables (HCQR paper: Tables 1 to 12)."""
+"""The analyses of a question run, as tables (HCQR paper: Tables 1 to 12)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from ...retrievers.errors import InputError
 from ...signatures.types import UtilityLabel
@@ -16,56 +13,23 @@ from ..runs.question_codec import GOLD_TOKENS, LABEL_MEASURES
 from ..runs.run import Run
 from ..tables import Cell, Table, Value, p_value
 from ..utility import Labels, agreement, effect, label_shares, macro, subset_gains
+from .cells import CellOf, Mask, cells_of, counterpart, method_of
+from .trends import trend_table
 
-Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class CellOf:
-    """One cell of the paper's tables: a method, a model, a question set."""
-
-    row: RowResult
-    method: str
-    model: str
-    dataset: str
-    mask: Mask
-
-    def values(self, measure: str) -> npt.NDArray[np.float64]:
-        """The measure on the cell's questions; NaN where it does not apply or does not exist."""
-        if measure not in self.row.values:
-            return np.full(int(self.mask.sum()), np.nan)
-        return self.row.per_example(measure)[self.mask]
-
-    def labels(self) -> list[UtilityLabel | None]:
-        """The labels of the first judge and the first seed; None: unjudged."""
-        found: list[UtilityLabel | None] = [None] * int(self.mask.sum())
-        for name, label in LABEL_MEASURES.items():
-            if name in self.row.values:
-                given = (self.row.values[name][0] == 1.0) & ~self.row.failed[0]
-                for i in np.flatnonzero(given[self.mask]):
-                    found[i] = label
-        return found
+UNJUDGED_NOTE = (
+    "Shares are of all questions; unjudged: no valid label, or the question failed. All add up to 1."
+)
 
 
-def cells_of(run: Run) -> list[CellOf]:
-    """Every cell of a run, by question set, model and method, in the run's order."""
-    datasets = list(dict.fromkeys(e.groups.get("dataset", "") for e in run.examples))
-    masks = {d: np.array([e.groups.get("dataset", "") == d for e in run.examples]) for d in datasets}
-    return [
-        CellOf(row, str(row.settings.get("method", row.name)), _model(row), dataset, masks[dataset])
-        for dataset in datasets
-        for row in run.rows
-    ]
+def question_tables(run: Run, no_rag: str | None = None) -> Iterator[Table]:
+    """What ``abduce report`` shows of a question run beside the tables that every run has.
 
-
-def _model(row: RowResult) -> str:
-    return str(row.settings.get("model_name", ""))
-
-
-def question_tables(run: Run) -> Iterator[Table]:
-    """What ``abduce report`` shows of a RAG run beside the tables that every run has."""
+    Args:
+        run: of one model or several, or several runs joined.
+        no_rag: the method that gains are taken over; by default the one without retrieval.
+    """
     cells = cells_of(run)
-    several = len({(c.dataset, c.model) for c in cells}) > 1
+    several = len({(c.dataset, c.identity) for c in cells}) > 1
     for measure, title in (
         ("Acc", "Accuracy"),
         ("DUR", "Decision-useful rate"),
@@ -73,29 +37,48 @@ def question_tables(run: Run) -> Iterator[Table]:
     ):
         if several and measure in run.measures:
             yield cell_table(cells, measure, f"{title} by question set and model")
+    judged = [c for c in cells if c.judged]
+    if judged:
+        yield label_table(judged, _given(run))
+        yield average_label_table(judged)
     clusters = [e.cluster or f"\0{e.id}" for e in run.examples]
-    if any(c.row.settings.get("judges") for c in cells):
-        yield label_table(cells)
-    if baselines := no_rag_cells(cells):
-        yield effect_table(cells, baselines, clusters)
-        if any(c.row.settings.get("judges") for c in cells):
-            yield gain_table(cells, baselines, clusters)
+    base = no_rag or method_of(cells, "No-RAG (CoT)")
+    answered = [c for c in cells if "Acc" in c.row.values]
+    if base is not None:
+        yield effect_table(answered, base, clusters)
+        if judged:
+            yield gain_table(judged, answered, base, clusters)
+    over = [m for m in (base, _baseline(run) or method_of(cells, "Simple RAG")) if m is not None]
+    if over and several:
+        yield headline_table(answered, list(dict.fromkeys(over)))
+    if (left := hypothesis_table(run)) is not None:
+        yield left
+    if (trends := trend_table(cells)) is not None:
+        yield trends
     yield from judge_tables(run)
+
+
+def _baseline(run: Run) -> str | None:
+    """The method that the run names as its baseline; of several models no single row is."""
+    row = next((r for r in run.rows if r.name == run.baseline), None)
+    return run.baseline if row is None else str(row.settings.get("method", row.name))
 
 
 def cell_table(cells: Sequence[CellOf], measure: str, title: str) -> Table:
     """Methods by (question set, model), with the unweighted average of each question set's models and of
-    all cells."""
-    methods = list(dict.fromkeys(c.method for c in cells if measure in c.row.values))
+    all cells. A method that calls no model stands under every model."""
+    shown = [c for c in cells if measure in c.row.values]
+    methods = list(dict.fromkeys(c.method for c in shown))
     datasets = list(dict.fromkeys(c.dataset for c in cells))
-    models = list(dict.fromkeys(c.model for c in cells if c.model)) or [""]
-    mean = {(c.method, c.model, c.dataset): _mean(c.values(measure)) for c in cells}
+    models = {c.identity: c.model for c in shown if c.identity} or {"": ""}
+    mean = {(c.method, c.identity, c.dataset): c.mean(measure) for c in shown}
     rows: list[list[Value]] = []
+    nan = float("nan")
     for method in methods:
         line: list[Value] = [method]
         every = []
         for dataset in datasets:
-            found = [mean.get((method, m, dataset), mean.get((method, "", dataset), np.nan)) for m in models]
+            found = [mean.get((method, m, dataset), mean.get((method, "", dataset), nan)) for m in models]
             every += found
             line += [Cell(v) for v in found]
             if len(models) > 1:
@@ -103,72 +86,108 @@ def cell_table(cells: Sequence[CellOf], measure: str, title: str) -> Table:
         rows.append([*line, Cell(macro(every))] if len(datasets) > 1 else line)
     columns = ["row"]
     for dataset in datasets:
-        columns += [f"{dataset} {m}".strip() for m in models]
+        columns += [f"{dataset} {m}".strip() for m in models.values()]
         columns += [f"{dataset} avg."] if len(models) > 1 else []
     return Table([*columns, "avg."] if len(datasets) > 1 else columns, rows, title=title)
 
 
-def label_table(cells: Sequence[CellOf]) -> Table:
-    """Entailed, Useful and Not Useful of every cell, DUR, and how many contexts have no valid label."""
+def label_table(judged: Sequence[CellOf], given: Mapping[str, Counter[str]]) -> Table:
+    """Entailed, Useful, Not Useful and unjudged of every cell, and DUR; beside them DUR by the judge's own
+    labels, before the lower of label and selected option counted.
+
+    Args:
+        judged: cells whose contexts were judged.
+        given: per row, how often the judge itself gave each label, over all question sets and seeds.
+    """
     rows: list[list[Value]] = []
-    for c in cells:
-        if not c.row.settings.get("judges"):
-            continue
+    for c in judged:
         shares = label_shares(c.labels())
-        line: list[Value] = [_name(c), shares.judged]
+        line: list[Value] = [c.name, shares.n]
         line += [Cell(shares.share(label)) for label in UtilityLabel]
-        rows.append([*line, Cell(shares.dur), shares.unjudged])
-    columns = ["context", "judged", *(str(label) for label in LABEL_MEASURES), "DUR", "unjudged"]
-    return Table(columns, rows, title="Context utility", notes=["Shares are of the judged contexts."])
+        rows.append([*line, Cell(shares.unjudged_share), Cell(shares.dur)])
+    notes = [UNJUDGED_NOTE]
+    for row, counts in given.items():
+        told = ", ".join(f"{label} {counts[str(label)]}" for label in UtilityLabel)
+        lowered = counts["lowered"]
+        if lowered:
+            notes.append(f"{row}: {lowered} labels were lowered; as the judge gave them: {told}.")
+    columns = ["context", "n", *(str(label) for label in LABEL_MEASURES), "unjudged", "DUR"]
+    return Table(columns, rows, title="Context utility", notes=notes)
 
 
-def no_rag_cells(cells: Iterable[CellOf]) -> dict[tuple[str, str], CellOf]:
-    """The No-RAG cell of each (model, question set)."""
-    return {
-        (c.model, c.dataset): c
-        for c in cells
-        if c.row.settings.get("spec", {}).get("program") == "no-rag" and "Acc" in c.row.values
-    }
+def average_label_table(judged: Sequence[CellOf]) -> Table:
+    """A row per method: the shares averaged over cells, and by question set over models (Tables 3, 11)."""
+    methods = list(dict.fromkeys(c.method for c in judged))
+    datasets = list(dict.fromkeys(c.dataset for c in judged))
+    rows: list[list[Value]] = []
+    for method in methods:
+        for dataset in [None, *datasets] if len(datasets) > 1 else [None]:
+            inside = [c for c in judged if c.method == method and dataset in (None, c.dataset)]
+            shares = [label_shares(c.labels()) for c in inside]
+            line: list[Value] = [method if dataset is None else f"  {dataset}", len(inside)]
+            line += [Cell(macro([s.share(label) for s in shares])) for label in UtilityLabel]
+            line += [Cell(macro([s.unjudged_share for s in shares])), Cell(macro([s.dur for s in shares]))]
+            rows.append(line)
+    columns = ["row", "cells", *(str(label) for label in LABEL_MEASURES), "unjudged", "DUR"]
+    return Table(columns, rows, title="Context utility, averaged over cells", notes=[UNJUDGED_NOTE])
 
 
-def effect_table(
-    cells: Sequence[CellOf], baselines: dict[tuple[str, str], CellOf], clusters: Sequence[Hashable]
-) -> Table:
+def effect_table(cells: Sequence[CellOf], no_rag: str, clusters: Sequence[Hashable]) -> Table:
     """Every method against No-RAG with the same model: helped, harmed, McNemar's exact test."""
     rows: list[list[Value]] = []
     for c in cells:
-        base = baselines.get((c.model, c.dataset))
-        if base is None or base.row is c.row or "Acc" not in c.row.values:
+        base = counterpart(c, cells, no_rag)
+        if base is None or base.row is c.row:
             continue
-        ours, theirs = _right(c), _right(base)
-        found = effect(ours, theirs, _some(clusters, c.mask))
+        found = effect(c.right(), base.right(), _some(clusters, c.mask))
         d, counts = found.difference, found.counts
         rows.append(
             [
-                _name(c), Cell(found.baseline.mean), Cell(found.accuracy.mean),
+                c.name, Cell(found.baseline.mean), Cell(found.accuracy.mean),
                 Cell(d.mean, low=d.low, high=d.high), counts.helped, counts.harmed, p_value(counts.p),
             ]
         )  # fmt: skip
-    columns = ["row", "No-RAG", "Acc", "difference", "helped", "harmed", "p"]
+    columns = ["row", no_rag, "Acc", "difference", "helped", "harmed", "p"]
     notes = [
         "helped: right with the method, wrong without retrieval; harmed: the other way round. First seed.",
         "p: McNemar's exact test. In brackets: 95% intervals, resampling questions with the same text.",
     ]
-    return Table(columns, rows, title="Helped and harmed against No-RAG", notes=notes)
+    return Table(columns, rows, title=f"Helped and harmed against {no_rag}", notes=notes)
+
+
+def headline_table(cells: Sequence[CellOf], over: Sequence[str]) -> Table:
+    """Gains in accuracy over each method of ``over`` with the same model, averaged over models."""
+    methods = list(dict.fromkeys(c.method for c in cells))
+    datasets = list(dict.fromkeys(c.dataset for c in cells))
+    rows: list[list[Value]] = []
+    for method in methods:
+        line: list[Value] = [method]
+        for base in over:
+            for dataset in datasets:
+                gains = []
+                for c in cells:
+                    if (c.method, c.dataset) == (method, dataset):
+                        other = counterpart(c, cells, base)
+                        if other is not None and other.row is not c.row:
+                            gains.append(c.mean("Acc") - other.mean("Acc"))
+                line.append(Cell(macro(gains)) if gains else None)
+        rows.append(line)
+    columns = ["row", *(f"{d} over {base}".strip() for base in over for d in datasets)]
+    return Table(columns, rows, title="Gains in accuracy, averaged over models")
 
 
 def gain_table(
-    cells: Sequence[CellOf], baselines: dict[tuple[str, str], CellOf], clusters: Sequence[Hashable]
+    judged: Sequence[CellOf], cells: Sequence[CellOf], no_rag: str, clusters: Sequence[Hashable]
 ) -> Table:
     """Accuracy and gain over No-RAG on the same questions, by label; below, averages over all cells."""
     rows: list[list[Value]] = []
     every: dict[UtilityLabel, list[tuple[float, float]]] = {label: [] for label in UtilityLabel}
-    for c in cells:
-        base = baselines.get((c.model, c.dataset))
-        if base is None or base.row is c.row or not c.row.settings.get("judges"):
+    for c in judged:
+        base = counterpart(c, cells, no_rag)
+        if base is None or base.row is c.row or "Acc" not in c.row.values:
             continue
-        line: list[Value] = [_name(c)]
-        for g in subset_gains(_right(c), _right(base), c.labels(), _some(clusters, c.mask)):
+        line: list[Value] = [c.name]
+        for g in subset_gains(c.right(), base.right(), c.labels(), _some(clusters, c.mask)):
             line += [g.n, Cell(g.accuracy.mean), Cell(g.gain.mean, low=g.gain.low, high=g.gain.high)]
             every[g.label].append((g.accuracy.mean, g.gain.mean))
         rows.append(line)
@@ -180,7 +199,38 @@ def gain_table(
     columns = ["row"]
     for label in LABEL_MEASURES:
         columns += [f"{label} n", "Acc", "gain"]
-    return Table(columns, rows, title="Accuracy by label, and same-subset gain over No-RAG")
+    return Table(columns, rows, title=f"Accuracy by label, and same-subset gain over {no_rag}")
+
+
+def hypothesis_table(run: Run) -> Table | None:
+    """How often the answer leaves the working hypothesis, and rightly (paper: Appendix, worked example).
+
+    None where no row has a hypothesis, or the run kept no records.
+    """
+    gold = {e.id: e.gold for e in run.examples}
+    rows: list[list[Value]] = []
+    for row in run.rows:
+        kept, kept_right, left = 0, 0, Counter[str]()
+        for record in _records(run, row):
+            key = (record.get("plan") or {}).get("hypothesis_key")
+            if key is None or not record.get("answer"):
+                continue
+            right = record["answer"] == gold[record["id"]]
+            if record["answer"] == key:
+                kept, kept_right = kept + 1, kept_right + right
+            else:
+                left["right" if right else "was right" if key == gold[record["id"]] else "neither"] += 1
+        if n := kept + left.total():
+            shares = [Cell(kept_right / kept) if kept else None, Cell(left.total() / n)]
+            rows.append([row.name, n, *shares, *(left[k] for k in ("right", "was right", "neither"))])
+    if not rows:
+        return None
+    columns = ["row", "n", "kept: Acc", "left", "rightly", "wrongly", "both wrong"]
+    notes = [
+        "n: answers whose working hypothesis is an option. left: the answer is another option than the",
+        "hypothesis; rightly: the answer is right; wrongly: the hypothesis was.",
+    ]
+    return Table(columns, rows, title="Working hypothesis and answer", notes=notes)
 
 
 def judge_tables(run: Run) -> Iterator[Table]:
@@ -221,30 +271,33 @@ def agreement_tables(run: Run, names: Sequence[str]) -> Iterator[Table]:
 
 def _two_judges(run: Run, row: RowResult) -> tuple[Labels, Labels]:
     pairs: dict[tuple[int, str], tuple[UtilityLabel | None, UtilityLabel | None]] = {}
-    try:
-        for record in run.records(row.name):
-            given: list[dict[str, Any]] = record.get("utility") or []
-            if len(given) == 2:
-                a, b = (None if g["label"] is None else UtilityLabel(g["label"]) for g in given)
-                pairs[record["seed"], record["id"]] = a, b
-    except InputError:  # the run kept no records
-        return [], []
+    for record in _records(run, row):
+        given: list[dict[str, Any]] = record.get("utility") or []
+        if len(given) == 2:
+            a, b = (None if g["label"] is None else UtilityLabel(g["label"]) for g in given)
+            pairs[record["seed"], record["id"]] = a, b
     return [a for a, _ in pairs.values()], [b for _, b in pairs.values()]
 
 
-def _name(c: CellOf) -> str:
-    return f"{c.dataset}: {c.row.name}" if c.dataset else c.row.name
-
-
-def _right(c: CellOf) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = c.row.values["Acc"][0][c.mask]
+def _given(run: Run) -> dict[str, Counter[str]]:
+    """Per row, how often the first judge itself gave each label, and how many of them were lowered."""
+    found: dict[str, Counter[str]] = {}
+    for row in run.rows:
+        counts = found.setdefault(row.name, Counter())
+        for record in _records(run, row):
+            if judged := next(iter(record.get("utility") or ()), None):
+                counts[str(judged["given"])] += 1
+                counts["lowered"] += judged["given"] != judged["label"]
     return found
+
+
+def _records(run: Run, row: RowResult) -> Iterator[Mapping[str, Any]]:
+    """The records of a row; none where the run kept none."""
+    try:
+        yield from run.records(row.name)
+    except InputError:
+        return
 
 
 def _some(values: Sequence[Hashable], mask: Mask) -> list[Hashable]:
     return [v for v, inside in zip(values, mask, strict=True) if inside]
-
-
-def _mean(values: npt.NDArray[np.float64]) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")

@@ -41,8 +41,8 @@ COUNTED = (
 
 
 class QuestionCodec:
-    """``Acc``: the chosen option is the gold one. ``DUR`` and the labels: of the first judge; left out where
-    it gave no valid label. ``GoldTok``: some passage of the context holds every token of the gold option.
+    """``Acc``: the chosen option is the gold one. ``DUR`` and the labels: of the first judge; all 0
+    where it gave no valid label. ``GoldTok``: some passage of the context holds every token of the gold option.
 
     Args:
         passages: texts by id; without them ``GoldTok`` is not recorded.
@@ -94,10 +94,10 @@ class QuestionCodec:
             given = _plain(record["answer_text"]) if proposed else record["answer"]
             values["Acc"] = float(given == (_plain(gold) if proposed else gold))
         judged = next(iter(record["utility"]), None)
-        if judged is not None and judged["label"] is not None:
-            label = UtilityLabel(judged["label"])
-            values["DUR"] = float(label is not UtilityLabel.NOT_USEFUL)
-            values |= {name: float(label is meant) for name, meant in LABEL_MEASURES.items()}
+        if judged is not None:
+            label = judged["label"]
+            values |= {name: float(label == meant) for name, meant in LABEL_MEASURES.items()}
+            values["DUR"] = values["Entailed"] + values["Useful"]
         if record["covered"] is not None and gold in record["covered"]:
             values[GOLD_TOKENS] = float(record["covered"][gold])
         return values

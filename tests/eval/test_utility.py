@@ -14,13 +14,15 @@ E, U, N = UtilityLabel
 
 def test_label_shares_by_hand():
     shares = label_shares([E, E, U, N, N, N, N, N, None])
-    assert (shares.judged, shares.unjudged) == (8, 1)
-    assert shares.share(E) == 0.25
-    assert shares.dur == pytest.approx(3 / 8)
+    assert (shares.n, shares.unjudged) == (9, 1)
+    assert shares.share(E) == pytest.approx(2 / 9)
+    assert shares.dur == pytest.approx(3 / 9)
+    assert sum(map(shares.share, UtilityLabel)) + shares.unjudged_share == pytest.approx(1.0)
 
 
 def test_nothing_judged():
-    assert math.isnan(label_shares([None]).dur)
+    assert (label_shares([None]).dur, label_shares([None]).unjudged_share) == (0.0, 1.0)
+    assert math.isnan(label_shares([]).dur)
 
 
 def test_same_subset_gain_by_hand():

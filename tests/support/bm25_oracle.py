@@ -16,7 +16,7 @@ def brute_force(
 ) -> list[tuple[float, ...]]:
     """The score, written down as slowly as it reads: (-score, -label, -query, -bm25, id), ascending.
 
-    Documents that share no token with the query are left out.
+    Passages that share no token with the query are left out, and so is everything where none shares one.
     """
     with_datatype = datatype is None
     chosen = [c for c in collection if datatype is None or collection.datatype(c) == datatype]
@@ -36,14 +36,15 @@ def brute_force(
         raw.append(sum(parts))
     rows = [(c, r) for c, r in zip(chosen, raw, strict=True) if keep(c)]
     low, high = min(r for _, r in rows), max(r for _, r in rows)
-    ranked = []
+    ranked, hits = [], []
     for c, r in rows:
         label = set(tok(collection.heading(c)))
         cov_label, cov_query = len(q & label) / max(len(label), 1), len(q & label) / max(len(q), 1)
         norm = (r - low) / (high - low) if high > low else 1.0
+        ranked.append((-(norm + w_cov * (cov_label + cov_query)), -cov_label, -cov_query, -r, c.id))
         if r > 0 or cov_label > 0:
-            ranked.append((-(norm + w_cov * (cov_label + cov_query)), -cov_label, -cov_query, -r, c.id))
-    return sorted(ranked)
+            hits.append(ranked[-1])
+    return sorted(ranked if hits and collection.ranked_whole else hits)
 
 
 def passing(collection: Collection[Any], datatype: str | None, keep: Any) -> int:

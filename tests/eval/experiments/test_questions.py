@@ -132,17 +132,17 @@ def test_a_report_of_the_finished_run(folder, model, tmp_path):
         "Acc by subject",
         "Cost per example",
         "Context utility",
-        "Helped and harmed against No-RAG",
-        "Accuracy by label, and same-subset gain over No-RAG",
+        "Helped and harmed against No-RAG (CoT)",
+        "Accuracy by label, and same-subset gain over No-RAG (CoT)",
         "Judges",
         "Agreement of one and two",
     ):
         assert part in titles, titles
     tables = {t.title: t for t in question_tables(found)}
     labels = {row[0]: [getattr(v, "value", v) for v in row[1:]] for row in tables["Context utility"].rows}
-    assert labels["mmlu-med-dev: HCQR"] == [4, 0.5, 0.0, 0.5, 0.5, 0]
+    assert labels["mmlu-med-dev: HCQR"] == [4, 0.5, 0.0, 0.5, 0.0, 0.5]
     gain = next(
-        r for r in tables["Accuracy by label, and same-subset gain over No-RAG"].rows if "HCQR" in r[0]
+        r for r in tables["Accuracy by label, and same-subset gain over No-RAG (CoT)"].rows if "HCQR" in r[0]
     )
     assert [gain[1], gain[2].value, gain[3].value] == [2, 1.0, 0.0]  # both Entailed are right, as without
     agreed = tables["Agreement of one and two"].rows[-1]
@@ -187,7 +187,7 @@ def test_a_broken_judge_is_counted_and_loses_nothing(folder, model, tmp_path):
     assert not result["HCQR"].failed.any()
     table = next(t for t in question_tables(result) if t.title == "Context utility")
     row = next(r for r in table.rows if r[0].endswith("HCQR"))
-    assert (row[1], row[-1]) == (2, 2)  # judged, unjudged
+    assert (row[1], row[-2].value) == (4, 0.5)  # questions, unjudged
 
 
 def test_a_judge_whose_server_goes_away_costs_no_answer(folder, model, tmp_path):
@@ -209,7 +209,7 @@ def test_a_judge_whose_server_goes_away_costs_no_answer(folder, model, tmp_path)
     assert entry["label"] is None
     assert "LMAuthError" in entry["error"]
     table = next(t for t in question_tables(first) if t.title == "Context utility")
-    assert next(r for r in table.rows if r[0].endswith("HCQR"))[-1] == 4
+    assert next(r for r in table.rows if r[0].endswith("HCQR"))[-2].value == 1.0
 
     model.then = lambda body: Status(401)  # now nobody answers: what there is stays
     worse, printed = run(text(judges=judge), folder, lm=lm(model), out=out, retry_failed=True)
