@@ -39,11 +39,11 @@ class Coder:
 class Coded:
     """A mention with its code.
 
-    ``hits`` is the ranking, or that of the billable codes of the user's category alone; a hit whose score is
-    not known has ``nan``. ``told`` says whether anything of the mention tells codes apart; where not, no code
-    is chosen. ``asked`` says what became of a code of the user's own. ``clashes`` are the exclusion notes of
-    the code that name other chosen codes of the same note, ``near`` its Excludes1 notes that name
-    alternatives of other mentions.
+    ``hits`` is the ranking, or all billable codes of the user's category, those that are ranked first; a hit
+    that is not ranked has the score ``nan``. ``told`` says whether anything of the mention tells codes apart;
+    where not, no code is chosen. ``asked`` says what became of a code of the user's own. ``clashes`` are the
+    exclusion notes of the code that name other chosen codes of the same note, ``near`` its Excludes1
+    notes that name alternatives of other mentions.
     """
 
     mention: Mention
@@ -134,7 +134,7 @@ def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) 
     if wanted is not None and wanted[1]:
         return _among(mention, wanted[0], wanted[1], coder)
     prediction = coder.program(fact=mention.fact)
-    hits = supported(prediction)
+    hits = prediction.ranking.hits
     told = bool(hits)
     asked = ""
     if wanted is not None:
@@ -151,11 +151,14 @@ def _among(mention: Mention, category: str, children: Sequence[str], coder: Code
     """A mention coded among the billable codes of a category alone."""
     n = len(children)
     prediction = coder.within(children)(fact=mention.fact)
-    hits = supported(prediction)
+    hits = prediction.ranking.hits
     told = n == 1 or bool(hits)
     asked = f"{category}: a category with {n:,} billable code{'s' if n > 1 else ''}, "
     asked += "ranked among these alone" if told else "and no word of the mention tells them apart"
-    coded = Coded(mention, hits or list(prediction.ranking), told, asked=asked)
+    ranked = {hit.id for hit in hits}
+    rest = [code for code in children if code not in ranked]
+    hits += [Hit(code, math.nan, place) for place, code in enumerate(rest, len(hits) + 1)]
+    coded = Coded(mention, hits, told, asked=asked)
     return _with_evidence(coded, coder.taxonomy, prediction)
 
 
@@ -170,18 +173,3 @@ def _with_evidence(coded: Coded, taxonomy: Taxonomy, prediction: Any) -> Coded:
         if not coded.evidence and found is not None:
             coded.evidence = f"coded so before: {found['locus']} ({found['fact_id']})"
     return coded
-
-
-def supported(prediction: Any) -> list[Hit]:
-    """The places of a prediction's ranking that some ranking behind it tells apart from others.
-
-    Where no word of the mention is known, all concepts tie and the first ids come out: such a ranking
-    supports none of its concepts.
-    """
-    rankings = prediction.trace.rankings or [prediction.ranking]
-    telling = (r for r in rankings if len(r) == 1 or (len(r) and float(r.scores[0]) > float(r.scores[-1])))
-    known = {id_ for ranking in telling for id_ in ranking.ids}
-    return [hit for hit in prediction.ranking if hit.id in known]
-
-
-__all__ = ["Coded", "Coder", "code_mentions", "supported"]
