@@ -92,6 +92,17 @@ class Program(Stateful):
         return dspy.Prediction(ranking=ranking, trace=trace, **more)
 
 
+def alone(trace: Trace, hypothesis: int) -> Trace:
+    """What one hypothesis did by itself: its own rankings, and those that are of none (a fall-back, a
+    companion). Calls, counters and settings are the whole trace's."""
+    own = Trace(settings=trace.settings, calls=trace.calls, counters=trace.counters)
+    for query, ranking in zip(trace.queries, trace.rankings, strict=True):
+        if query.hypothesis in (hypothesis, None):
+            own.queries.append(query)
+            own.rankings.append(ranking)
+    return own
+
+
 def fuse_trace(trace: Trace, config: SearchConfig) -> Pool:
     """The whole pool of a trace's rankings under a config, hypotheses and companions weighed by it."""
     companions: Mapping[str, float] = getattr(config, "companions", {})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import dspy
 
 from ..retrievers.base import Ranking
-from ..signatures.types import Fact
-from .base import fuse_trace, rank_by_support, verify_pool
+from ..signatures.types import Fact, Hypothesis
+from .base import alone, fuse_trace, rank_by_support, record_judged, window_for
+from .calls import fan_out
 from .fhs import FHS
 from .fusion import final_ranking
-from .trace import Trace
+from .trace import Judged, Trace
 from .window import support_of
 
 
@@ -17,39 +20,41 @@ class EachAlone(FHS):
     """FHS once per hypothesis, with only that hypothesis: no ensemble.
 
     The prediction has ``alternatives``, one ranking a hypothesis; a measure of the row is the mean over
-    them. Every hypothesis is judged on its own window.
+    them. Every hypothesis is judged on its own window, all at the same time.
     """
 
     def forward(self, fact: Fact, gold: str = "") -> dspy.Prediction:
         trace = self.start()
         hypotheses = self.hypotheses(fact, trace)
         self.search(fact, self.queries(fact, hypotheses, trace), trace)
-        rankings = [self._alone(fact, j, trace) for j in range(max(1, len(hypotheses)))]
+        owns = [alone(trace, j) for j in range(max(1, len(hypotheses)))]
+        pools = [fuse_trace(own, self.config).cut(self.config.K) for own in owns]
         trace.counters["pool"] = len(fuse_trace(trace, self.config))
+        if not hypotheses or self.config.beta == 0:
+            return self.conclude([final_ranking(pool, {}, 0.0) for pool in pools], gold, trace)
+        with trace.timed("verify"):
+            windows = [window_for(pool, self.verifier, self.profiles, self.config) for pool in pools]
+            calls = [
+                partial(self._judge, fact, hypothesis, window, trace, j)
+                for j, (hypothesis, window) in enumerate(zip(hypotheses, windows, strict=True))
+            ]
+            judged = fan_out(calls)
+        record_judged([one for found in judged for one in found], self.config, trace)
+        rankings = [rank_by_support(p, found, self.config) for p, found in zip(pools, judged, strict=True)]
         return self.conclude(rankings, gold, trace)
+
+    def _judge(
+        self, fact: Fact, hypothesis: Hypothesis, window: list[str], trace: Trace, j: int
+    ) -> list[Judged]:
+        """The verification of one hypothesis on its own window; none of an empty window."""
+        if not window:
+            return []
+        verdicts = self.verifier(fact=fact, hypothesis=hypothesis, candidates=window, trace=trace, index=j)
+        return [Judged(j, window, verdicts)]
 
     def conclude(self, rankings: list[Ranking], gold: str, trace: Trace) -> dspy.Prediction:
         """The prediction from the rankings of the single hypotheses."""
         return self.answer(rankings[0], trace, alternatives=rankings)
-
-    def _alone(self, fact: Fact, j: int, trace: Trace) -> Ranking:
-        """The ranking of hypothesis ``j`` alone; its verification is recorded in the whole trace."""
-        alone = Trace(settings=trace.settings, calls=trace.calls, counters=trace.counters)
-        for query, ranking in zip(trace.queries, trace.rankings, strict=True):
-            if query.hypothesis in (j, None):
-                alone.queries.append(query)
-                alone.rankings.append(ranking)
-        pool = fuse_trace(alone, self.config).cut(self.config.K)
-        if not trace.hypotheses or self.config.beta == 0:
-            return final_ranking(pool, {}, 0.0)
-        judged = verify_pool(
-            fact, [trace.hypotheses[j]], pool, self.verifier, self.profiles, self.config, alone
-        )
-        for verification in judged:
-            verification.hypothesis = j
-        trace.judged += judged
-        trace.seconds["verify"] = trace.seconds.get("verify", 0.0) + alone.seconds["verify"]
-        return rank_by_support(pool, judged, self.config)
 
 
 class VerifierPicks(EachAlone):

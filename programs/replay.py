@@ -61,6 +61,8 @@ class Replay(Program):
     def forward(self, fact: Fact) -> dspy.Prediction:
         old = self.source(fact)
         trace = self.start()
+        if "verifier" not in old.settings:  # a row without dimensions, which no verifier judges
+            del trace.settings["verifier"]
         if old.settings.get("J", self.config.J) < self.config.J and not old.notes.get("targets"):
             raise ValueError(f"J is {self.config.J}, but the log has {old.settings['J']} samples")
         # The numbers of the samples that the log kept; what comes after them (later rounds, sub-queries) are

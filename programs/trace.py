@@ -80,6 +80,8 @@ class Trace:
     ``failed_verifications`` (the call failed: v_j = 0),
     ``empty_verifications`` (nothing was judged: v_j = 0), ``verified_again`` (a replay asked the verifier),
     ``selector_invented_ids``, ``selector_failed``.
+
+    ``settings`` are the method's, with ``verifier`` (its kind) where the hypotheses have dimensions.
     """
 
     queries: list[Query] = field(default_factory=list)

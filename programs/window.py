@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal
 
@@ -41,7 +42,15 @@ def support_of(verdict: Verdict, abstain: Literal["exclude", "no_support"] = "ex
     dimension counts in the denominator. Where the verdict carries probabilities, they stand in for
     the hard judgements of their dimensions.
     """
-    supported = judged = 0.0
+    parts = support_parts(verdict, abstain)
+    return None if parts is None else parts[0] / parts[1]
+
+
+def support_parts(
+    verdict: Verdict, abstain: Literal["exclude", "no_support"] = "exclude"
+) -> tuple[float, int] | None:
+    """Numerator and denominator of :func:`support_of`; a fraction of them compares exactly."""
+    supported, judged = 0.0, 0
     for dimension, judgement in verdict.judgements.items():
         if judgement is Judgement.ABSTAIN:
             continue
@@ -51,7 +60,7 @@ def support_of(verdict: Verdict, abstain: Literal["exclude", "no_support"] = "ex
         elif judgement is Judgement.SUPPORT:
             supported += 1
     total = len(verdict.judgements) if abstain == "no_support" else judged
-    return supported / total if total else None
+    return (supported, total) if total else None
 
 
 def mean_support(
@@ -74,7 +83,7 @@ def mean_support(
         known: Mapping[str, float] = {c: s for c, s in values.items() if s is not None}
         if not known:
             continue
-        mean = sum(known.values()) / len(known) if outside == "mean" else 0.0
+        mean = math.fsum(known.values()) / len(known) if outside == "mean" else 0.0
         for candidate in pool:
             total[candidate] += known.get(candidate, mean)
     return {c: s / len(verdicts) for c, s in total.items()}

@@ -124,14 +124,15 @@ def verifier_table(rows: Sequence[RowFigures]) -> Table:
         if any(r.per_seed(lambda s: s.calls))
     ]
     notes = [
-        "AUROC: of the window's mean support, negated, for 'this hypothesis is wrong' (its own retrievals "
-        "do not have gold in their first 10)."
+        "Supports are compared as exact fractions. AUROC: of the window's mean support, negated, for 'this "
+        "hypothesis is wrong' (its own fused list does not have gold in its first 10)."
     ]
     return Table(["row", "calls", *VERIFIER], body, "Verifier behaviour", notes)
 
 
 def hypothesis_table(rows: Sequence[RowFigures]) -> Table:
-    """Dimensions resolved, coverage at J, mean single-hypothesis recall, pairwise Jaccard overlap."""
+    """Dimensions resolved per generation, coverage at J, mean single-hypothesis recall, pairwise Jaccard
+    overlap; the last three over the hypotheses' own fused lists of at most K."""
     of = (
         lambda s: _share(s.hypotheses, s.facts - len(s.failed)),
         lambda s: _share(s.resolved, s.hypotheses),

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 from ...programs.base import fuse_trace
-from ...programs.config import FHSConfig
+from ...programs.config import FHSConfig, SearchConfig
 from ...programs.fusion import final_ranking
-from ...programs.trace import Trace
-from ...programs.window import support_of
+from ...programs.trace import Judged, Trace
+from ...programs.window import support_parts
 from ...retrievers.taxonomy import strip_namespace
 from ..runs.replay import trace_of
 from ..runs.run import Run
+from ..runs.taxonomy_codec import pools
 from ..stats import mean_sd
 from ..tables import Cell, Value
+
+HEAD = 10
+"""A hypothesis is wrong where gold is not so high in its own list."""
 
 TOP = 50
 """How deep the rounds of the sequential control are compared (paper: Table 20)."""
@@ -43,9 +48,9 @@ class SeedFigures:
     """One row's traces under one seed. Sums are over its facts; a failed fact adds to ``facts`` alone."""
 
     facts: int = 0
-    in_pool: int = 0
-    in_ranking: int = 0
-    pool_size: int = 0
+    in_pool: float = 0
+    in_ranking: float = 0
+    pool_size: float = 0
     # verifier: one entry a call
     calls: int = 0
     gold_in_window: int = 0
@@ -79,10 +84,11 @@ class SeedFigures:
             return
         trace = trace_of(record)
         self.counters.update(trace.counters)
-        pool = {c for ranking in trace.rankings for c in ranking.ids}
-        self.in_pool += gold in pool
-        self.pool_size += len(pool)
-        self.in_ranking += gold in record["ranking"]["ids"]
+        found = pools(record)
+        self.in_pool += sum(gold in pool for pool in found) / len(found)
+        self.pool_size += sum(map(len, found)) / len(found)
+        ends = [one["ids"] for one in record.get("alternatives") or [record["ranking"]]]
+        self.in_ranking += sum(gold in ids for ids in ends) / len(ends)
         self._hypotheses(trace, gold)
         self._verifier(trace, gold)
         self._movement(trace, record, gold)
@@ -92,23 +98,20 @@ class SeedFigures:
             self.rounds[record["id"]] = _rounds(trace, gold)
 
     def _hypotheses(self, trace: Trace, gold: str) -> None:
-        structured = [h for h in trace.hypotheses if h.values or h.categories]
+        structured = trace.hypotheses if "verifier" in trace.settings else []
         self.hypotheses += len(structured)
         self.resolved += sum(len(h.values) for h in structured)
         for hypothesis in structured:
             self.unnormalised.update(
                 f"{name}: {hypothesis.values[name]}" for name, c in hypothesis.categories.items() if not c
             )
-        sets: list[set[str]] = []
-        for j in range(len(trace.hypotheses)):
-            own = [r for q, r in zip(trace.queries, trace.rankings, strict=True) if q.hypothesis == j]
-            sets.append({c for ranking in own for c in ranking.ids})
-        if len(sets) > 1:
-            self.covered.append(float(any(gold in s for s in sets)))
-            self.single.append(sum(gold in s for s in sets) / len(sets))
-            pairs = [len(a & b) / len(a | b) for a, b in combinations(sets, 2) if a | b]
-            if pairs:
-                self.jaccard.append(sum(pairs) / len(pairs))
+        lists = [set(own_list(trace, j)) for j in range(len(trace.hypotheses))]
+        if lists:
+            self.covered.append(float(any(gold in ids for ids in lists)))
+            self.single.append(sum(gold in ids for ids in lists) / len(lists))
+        pairs = [len(a & b) / len(a | b) for a, b in combinations(lists, 2) if a | b]
+        if pairs:
+            self.jaccard.append(sum(pairs) / len(pairs))
 
     def _verifier(self, trace: Trace, gold: str) -> None:
         abstain = trace.settings.get("abstain", "exclude")
@@ -117,23 +120,17 @@ class SeedFigures:
             if judged.round != last or not judged.verdicts:
                 continue
             self.calls += 1
-            values = {v.concept_id: support_of(v, abstain) for v in judged.verdicts}
-            known = {c: s for c, s in values.items() if s is not None}
-            own = [
-                r
-                for q, r in zip(trace.queries, trace.rankings, strict=True)
-                if q.hypothesis == judged.hypothesis
-            ]
+            known = _supports(judged, abstain)
             if known:
-                self.window_support.append(sum(known.values()) / len(known))
-                self.wrong.append(not any(gold in ranking.ids[:10] for ranking in own))
-            if gold in values:
+                self.window_support.append(float(sum(known.values()) / len(known)))
+                self.wrong.append(gold not in own_list(trace, judged.hypothesis)[:HEAD])
+            if gold in judged.window:
                 self.gold_in_window += 1
                 others = [s for c, s in known.items() if c != gold]
                 if gold in known and others:
                     mean = sum(others) / len(others)
-                    self.gold_support.append(known[gold])
-                    self.distractor_support.append(mean)
+                    self.gold_support.append(float(known[gold]))
+                    self.distractor_support.append(float(mean))
                     self.favoured.append(float(known[gold] > mean))
 
     def _movement(self, trace: Trace, record: dict[str, Any], gold: str) -> None:
@@ -144,6 +141,34 @@ class SeedFigures:
         self.verified += 1
         self.to_first += after and not before
         self.from_first += before and not after
+
+
+def own_list(trace: Trace, hypothesis: int) -> Sequence[str]:
+    """The fused list of one hypothesis's own rankings, at most K long; companions and fall-backs left out."""
+    own = Trace()
+    for query, ranking in zip(trace.queries, trace.rankings, strict=True):
+        if query.hypothesis == hypothesis:
+            own.queries.append(query)
+            own.rankings.append(ranking)
+    config = _search_settings(trace)
+    return fuse_trace(own, config).ids[: config.K]
+
+
+def _search_settings(trace: Trace) -> SearchConfig:
+    """What the trace's fusion was made with."""
+    fields = FHSConfig.model_fields
+    known = {k: v for k, v in trace.settings.items() if k in fields}
+    return FHSConfig.model_validate(known)
+
+
+def _supports(judged: Judged, abstain: Literal["exclude", "no_support"]) -> dict[str, Fraction]:
+    """The supports of candidates that have one, as exact fractions: equal ones tie, however they add up."""
+    found = {}
+    for verdict in judged.verdicts or ():
+        parts = support_parts(verdict, abstain)
+        if parts is not None:
+            found[verdict.concept_id] = Fraction(parts[0]) / parts[1]
+    return found
 
 
 @dataclass
@@ -216,9 +241,7 @@ def _end_reciprocal(record: Mapping[str, Any], gold: str) -> float:
 
 def _rounds(trace: Trace, gold: str) -> Rounds:
     """The rounds of one episode, from the logged rankings alone."""
-    config = FHSConfig.model_validate(
-        {k: v for k, v in trace.settings.items() if k in FHSConfig.model_fields}
-    )
+    config = _search_settings(trace)
     used = 1 + max([q.round for q in trace.queries] + [j.round for j in trace.judged], default=0)
     budget = max(used, 1 + int(trace.settings["rounds"]))
     tops: list[list[str]] = []

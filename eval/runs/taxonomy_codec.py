@@ -13,7 +13,8 @@ from .trace import to_json
 class TaxonomyCodec:
     """Ranking (top K ids, scores, score components) and trace; R@k and MRR before the selector, Acc after.
 
-    ``Cov`` is the search coverage ``Pr(gold in U)``. The record's ``ranking`` is the method's own, on
+    ``Cov`` is the search coverage ``Pr(gold in U)``, where each hypothesis stands alone the mean over their own
+    pools, where one was chosen that of its own. The record's ``ranking`` is the method's own, on
     which recall and MRR are measured; the trace's ``final`` is left null, being the same. A row with
     ``alternatives`` (each hypothesis alone) is scored by the mean over them.
     """
@@ -66,11 +67,26 @@ class TaxonomyCodec:
             for values, one in zip(scored, each, strict=True):
                 values["Acc"] = accuracy(one["top"], gold)
         mean = {name: sum(values[name] for values in scored) / len(scored) for name in scored[0]}
-        mean["Cov"] = float(strip_namespace(gold) in _pool(trace))
+        found = pools(record)
+        mean["Cov"] = sum(strip_namespace(gold) in pool for pool in found) / len(found)
         return mean
 
 
-def _pool(trace: Mapping[str, Any]) -> set[str]:
-    """The union U of all rankings of a trace."""
-    names = trace["ids"]
-    return {names[i] for i in set().union(*(r["ids"] for r in trace["rankings"]))}
+def pools(record: Mapping[str, Any]) -> list[set[str]]:
+    """The pools U of a record, each the union of rankings: one, or one per hypothesis where each was ranked
+    alone (of a chosen one: its own)."""
+    trace = record["trace"]
+    names, chosen = trace["ids"], trace["notes"].get("chosen_hypothesis")
+    if record.get("alternatives"):
+        owners: Sequence[int | None] = range(len(record["alternatives"]))
+    else:
+        owners = [chosen]
+    return [
+        {
+            names[i]
+            for query, ranking in zip(trace["queries"], trace["rankings"], strict=True)
+            if owner is None or query["hypothesis"] in (owner, None)
+            for i in ranking["ids"]
+        }
+        for owner in owners
+    ]

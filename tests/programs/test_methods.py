@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from abduce.programs.methods import Parts, build
 from abduce.programs.presets import spec_named
@@ -206,6 +208,19 @@ class TestProbesAndBounds:
         lm = scripted(generator=self.samples(reply), verifier=lambda a: _abstain(a))
         prediction = run("- ensemble", lm)
         assert [list(r.ids) for r in prediction.alternatives] == [RANKINGS["gamma"], RANKINGS["alpha"]]
+
+    @pytest.mark.parametrize("name", ["- ensemble", "oracle best single", "verifier picks one"])
+    def test_the_hypotheses_are_verified_at_the_same_time(self, run, scripted, reply, name):
+        meeting = threading.Barrier(2, timeout=30)  # broken, unless both calls are under way at once
+
+        def verify(asked):
+            meeting.wait()
+            return _abstain(asked)
+
+        more = {"gold": "Cash"} if name.startswith("oracle") else {}
+        prediction = run(name, scripted(generator=self.samples(reply), verifier=verify), **more)
+        assert [j.hypothesis for j in prediction.trace.judged] == [0, 1]
+        assert prediction.trace.seconds["verify"] > 0
 
     def test_the_verifier_picks_the_hypothesis_it_supports_most(self, run, scripted, reply):
         def verify(asked):

@@ -35,7 +35,8 @@ def made(
     **more: Any,
 ) -> dspy.Prediction:
     """A prediction from searches (form, hypothesis, round, ids) and one window of verdicts a hypothesis."""
-    trace = Trace(settings={"K": 200, "kappa": 60.0} | more.pop("settings", {}), **more)
+    structured = {"verifier": "made"} if values else {}
+    trace = Trace(settings={"K": 200, "kappa": 60.0} | structured | more.pop("settings", {}), **more)
     trace.retrieved([Query("q", f, h, r) for f, h, r, _ in searches], [Ranking.of(i) for *_, i in searches])
     trace.hypotheses = [Hypothesis(values=dict.fromkeys("FRE"[:n], "v")) for n in values]
     trace.pool = fuse(trace.rankings)
@@ -125,8 +126,65 @@ def test_hypotheses_by_hand() -> None:
     got = line(tables(fhs=[ONE, TWO])["Hypotheses"], "fhs")
     assert got["hypotheses a fact"] == 1.5
     assert got["dimensions resolved"] == 2
-    assert (got["Cov@J"], got["single R@K"]) == (1, 0.5)
+    assert (got["Cov@J"], got["single R@K"]) == (1, (0.5 + 1) / 2)
     assert got["Jaccard"] == pytest.approx(2 / 8)
+
+
+def test_a_hypothesis_has_one_fused_list_of_at_most_K() -> None:
+    """With K = 3 the lists are a b c and x y a: b before c and y before a, as the first ranking had them."""
+    cut = made(
+        [
+            ("label", 0, 0, "abg"),
+            ("definition", 0, 0, "acd"),
+            ("label", 1, 0, "xyz"),
+            ("definition", 1, 0, "xab"),
+        ],
+        values=[1, 1],
+        settings={"K": 3},
+    )
+    got = line(tables(fhs=[cut])["Hypotheses"], "fhs")
+    assert (got["Cov@J"], got["single R@K"]) == (0, 0)
+    assert got["Jaccard"] == pytest.approx(1 / 5)
+
+
+def test_a_hypothesis_that_resolves_nothing_is_counted_and_a_description_is_not() -> None:
+    open_ = made([("definition", 0, 0, "g"), ("definition", 1, 0, "g")], values=[3, 0])
+    described = made([("definition", 0, 0, "g")])
+    described.trace.hypotheses = [Hypothesis(retrieval_query="a text")]
+    found = tables(fhs=[open_], free=[described])["Hypotheses"]
+    assert line(found, "fhs")["dimensions resolved"] == 1.5
+    assert line(found, "free")["dimensions resolved"] is None
+    assert line(found, "free")["single R@K"] == 1
+
+
+def test_equal_supports_are_a_tie_however_they_add_up() -> None:
+    """Ten candidates at 4 of 5: as floats the mean of nine times .8 is .7999999999999999."""
+    names = dict(zip("ABCDE", "ssssn", strict=True))
+    window = ["g", *(f"c{i}" for i in range(9))]
+    tie = made([("label", 0, 0, window)], values=[5])
+    said = [Verdict(c, {d: CODES[x] for d, x in names.items()}) for c in window]
+    tie.trace.judged = [Judged(0, window, said)]
+    got = line(tables(fhs=[tie])["Verifier behaviour"], "fhs")
+    assert (got["favours gold"], got["separation"]) == (0, 0)
+    wrong = made([("label", 0, 0, window[1:])], values=[5])
+    wrong.trace.judged = [Judged(0, window[1:], said[1:])]
+    assert line(tables(fhs=[tie, wrong])["Verifier behaviour"], "fhs")["AUROC wrong"] == 0.5
+
+
+def test_coverage_of_each_hypothesis_alone_is_the_mean_of_their_own_pools() -> None:
+    both = [("label", 0, 0, "gab"), ("label", 1, 0, "xy")]
+    each, oracle, whole = made(both, values=[1, 1]), made(both, values=[1, 1]), made(both, values=[1, 1])
+    each.alternatives = [Ranking.of("gab"), Ranking.of("xy")]
+    oracle.trace.notes["chosen_hypothesis"] = 1
+    oracle.ranking = Ranking.of("xy")
+    one = go(each=[each], oracle=[oracle], fhs=[whole])
+    found = {t.title: t for t in a.fhs_tables(one)}["Search coverage"]
+    shown = {
+        name: [line(found, name)[c] for c in ("Pr(gold in U)", "Pr(gold in top K)", "mean |U|")]
+        for name in ("each", "oracle", "fhs")
+    }
+    assert shown == {"each": [0.5, 0.5, 2.5], "oracle": [0, 0, 2], "fhs": [1, 1, 5]}
+    assert [one[name].mean("Cov")[0] for name in ("each", "oracle", "fhs")] == [0.5, 0, 1]
 
 
 def test_moved_counts() -> None:
