@@ -45,6 +45,13 @@ def report(
     html: Annotated[
         Path | None, typer.Option(help="Write one self-contained page for a browser, in place of all else.")
     ] = None,
+    choose: Annotated[
+        bool,
+        typer.Option(
+            "--choose",
+            help="Of published answers: with or without retrieval, question by question, and how sure.",
+        ),
+    ] = False,
     data: Annotated[
         str | None, typer.Option(help="Data folder in which the page finds its sources; else as abduce eval.")
     ] = None,
@@ -63,7 +70,7 @@ def report(
 
         abduce report bm25.trec mine.trec --qrels qrels.trec
 
-        abduce report predictions_openai.jsonl.gz
+        abduce report predictions_openai.jsonl.gz --choose
 
         abduce report runs/before runs/after --html changes.html
     """
@@ -77,14 +84,17 @@ def report(
     if format_ not in ("terminal", *FORMATS):
         raise InputError(f"{format_!r} is none of terminal, {', '.join(FORMATS)}", field="format")
     if len(run) == 1 and qrels is None and run[0].is_file():
+        from ..eval.report.choosing import choice_tables
         from ..eval.report.published import predictions_report
 
-        table = predictions_report(run[0])
-        if format_ == "terminal":
-            Console().print(table.rich())
-        else:
-            typer.echo(FORMATS[format_][1](table))
+        for table in choice_tables(run[0]) if choose else [predictions_report(run[0])]:
+            if format_ == "terminal":
+                Console().print(table.rich())
+            else:
+                typer.echo(FORMATS[format_][1](table))
         return
+    if choose:
+        raise InputError("needs a file of published answers", field="choose")
     if qrels is not None:
         found, family = read_trec(run, qrels), ""
     elif len(run) > 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...data.questions import DATASETS, read_questions
 from ...retrievers.errors import InputError
@@ -16,6 +15,16 @@ from ..utility import Effect, effect
 NO_RETRIEVAL = "cot"
 DATASET_NAMES = {"medqa": "medqa", "mmlu": "mmlu-med"}
 """Names of the file -> names of question sets; others stand as they are."""
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """One question: ``answers`` by ``model|setting``, None where there was none."""
+
+    dataset: str
+    id: str
+    gold: str
+    answers: Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -60,18 +69,17 @@ def clusters_beside(path: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def read_predictions(path: str | Path) -> list[PublishedAnswers]:
-    """Answers by data set, model and setting, in the order of the file.
+def published_rows(path: str | Path) -> list[PublishedRow]:
+    """The questions of a file, in its order.
 
-    A row has ``dataset``, ``id``, ``gold`` and ``pred``: an object ``model|setting`` -> answer or null. Every
-    setting but ``cot`` is compared with the same model's ``cot``.
+    A row has ``dataset``, ``id``, ``gold`` and ``pred``: an object ``model|setting`` -> answer or null.
 
     Raises:
         InputError: naming file, line and field: no rows, a missing field, an answer that is neither a text
-            nor null, an id twice in a data set, a setting without its ``cot``.
+            nor null, an id twice in a data set.
     """
     path = Path(path)
-    rows: dict[str, dict[str, tuple[str, Mapping[str, Any]]]] = {}
+    found: dict[tuple[str, str], PublishedRow] = {}
     for line, row in read_jsonl(path):
         dataset, id_ = require(row, "dataset", path, line), require(row, "id", path, line)
         gold, given = require(row, "gold", path, line), row.get("pred")
@@ -82,14 +90,28 @@ def read_predictions(path: str | Path) -> list[PublishedAnswers]:
                 raise InputError(f"{name}: must be a text or null", file=path, line=line, field="pred")
             if "|" not in name:
                 raise InputError(f"{name!r} is not 'model|setting'", file=path, line=line, field="pred")
-        if id_ in rows.setdefault(dataset, {}):
+        if (dataset, id_) in found:
             raise InputError(f"{id_!r} is there twice in {dataset}", file=path, line=line, field="id")
-        rows[dataset][id_] = gold, given
-    if not rows:
+        found[dataset, id_] = PublishedRow(dataset, id_, gold, given)
+    if not found:
         raise InputError("has no answers", file=path)
+    return list(found.values())
+
+
+def read_predictions(path: str | Path) -> list[PublishedAnswers]:
+    """Answers by data set, model and setting, in the order of the file. Every setting but ``cot`` is compared
+    with the same model's ``cot``.
+
+    Raises:
+        InputError: see :func:`published_rows`; or a setting without its ``cot``.
+    """
+    path = Path(path)
+    rows: dict[str, list[PublishedRow]] = {}
+    for row in published_rows(path):
+        rows.setdefault(row.dataset, []).append(row)
     found = []
     for dataset, questions in rows.items():
-        for name in dict.fromkeys(n for _, given in questions.values() for n in given):
+        for name in dict.fromkeys(n for q in questions for n in q.answers):
             model, setting = name.rsplit("|", 1)
             if setting != NO_RETRIEVAL:
                 found.append(_answers(dataset, model, setting, questions, path))
@@ -100,11 +122,11 @@ def _answers(
     dataset: str,
     model: str,
     setting: str,
-    questions: Mapping[str, tuple[str, Mapping[str, Any]]],
+    questions: Sequence[PublishedRow],
     path: Path,
 ) -> PublishedAnswers:
     with_, without = f"{model}|{setting}", f"{model}|{NO_RETRIEVAL}"
-    both = {i: (g, p) for i, (g, p) in questions.items() if with_ in p and without in p}
+    both = {q.id: (q.gold, q.answers) for q in questions if with_ in q.answers and without in q.answers}
     if not both:
         raise InputError(f"{dataset}: {with_} has no {without} to compare with", file=path, field="pred")
     return PublishedAnswers(

@@ -6,6 +6,7 @@ import gzip
 import json
 
 import pytest
+from abduce.eval.report.choosing import choice_tables
 from abduce.eval.report.published import predictions_report, predictions_table, read_predictions
 from abduce.eval.utility import effect
 from abduce.retrievers.errors import InputError
@@ -87,3 +88,57 @@ def test_question_sets_beside_the_file_give_the_clusters(tmp_path):
     with gzip.open(tmp_path / "mmlu_med_test.jsonl.gz", "wt") as stream:
         stream.write("\n".join(map(json.dumps, questions)))
     assert predictions_report(path).notes[-1].startswith("mmlu-med: 3 question texts are known; 1 repeat")
+
+
+def answered(tmp_path, *extra):
+    """A training set where the other model sides with the right arm, and a test set of six questions."""
+    rows = []
+    for i in range(40):
+        gold, wrong = "A", "ABCD"[1 + i % 3]
+        with_ = gold if i % 2 else wrong
+        without = wrong if i % 2 else gold
+        other = gold if i % 8 else wrong
+        pred = {"m|cot": without, "m|rag": with_, "o|x": other, "o|y": other}
+        rows.append(
+            {"dataset": "medmcqa", "id": f"t{i}", "gold": "ABCD"[i % 4] if i < 4 else gold, "pred": pred}
+        )
+    for i, (without, with_, other) in enumerate(["AAA", "ABA", "BAA", "ABB", "BAB", "BBB"]):
+        pred = {"m|cot": without, "m|rag": with_, "o|x": other, "o|y": other}
+        rows.append({"dataset": "medqa", "id": f"q{i}", "gold": "A", "pred": pred})
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in [*rows, *extra]))
+    return path
+
+
+def test_the_arm_that_others_side_with_is_chosen(tmp_path):
+    """By hand: of six questions the other model decides four, rightly in the second and third."""
+    choice, sure = choice_tables(answered(tmp_path))
+    line = next(r for r in choice.rows if r[0].startswith("medqa m,"))
+    plain = [getattr(v, "value", v) for v in line]
+    assert plain[1:5] == pytest.approx([3 / 6, 3 / 6, 3 / 6, 5 / 6])
+    assert plain[6:8] == [1, 1]  # helped by the third question, harmed by the fourth
+    line = next(r for r in sure.rows if r[0].startswith("medqa m,"))
+    assert [getattr(v, "value", v) for v in line][2:6] == [2, 0.5, 4, 0.5]
+
+
+def test_choosing_needs_questions_that_are_not_for_testing(tmp_path):
+    path = tmp_path / "predictions.jsonl"
+    row = {"dataset": "medqa", "id": "1", "gold": "A", "pred": {"m|cot": "A", "m|rag": "B"}}
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(InputError, match="nothing but test sets"):
+        choice_tables(path)
+    path.write_text(json.dumps(row | {"dataset": "own"}) + "\n")
+    with pytest.raises(InputError, match="none of the test sets medqa"):
+        choice_tables(path)
+
+
+def test_agreement_separates_the_published_answers(qa_data):
+    choice, sure = choice_tables(qa_data / "predictions_openai.jsonl.gz")
+    line = next(r for r in sure.rows if r[0].startswith("medqa gpt-4-32k"))
+    plain = [getattr(v, "value", v) for v in line]
+    assert (plain[2], round(plain[3], 3), plain[4], round(plain[5], 3)) == (1111, 0.897, 162, 0.444)
+    bounds = {r[0].split(",")[0]: round(r[4].value, 3) for r in choice.rows}
+    assert bounds == {
+        "medqa gpt-4-32k": 0.885, "medqa gpt-35-turbo-16k": 0.772,
+        "mmlu-med gpt-4-32k": 0.936, "mmlu-med gpt-35-turbo-16k": 0.848,
+    }  # fmt: skip

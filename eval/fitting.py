@@ -1,0 +1,121 @@
+"""Rules fitted on answers whose truth is known, and how sure answers are (logistic regression)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..programs.rag.rule import Rule
+from ..retrievers.errors import InputError, MissingExtra
+from ..tagging.calibration import Acceptance, calibration_error, risk_coverage
+
+FOLDS = 5
+LEAST = 20
+"""Fewer examples than this fit nothing."""
+WANTED = (0.95, 0.90)
+"""The accuracies that answers are accepted for."""
+
+Features = Sequence[Mapping[str, float]]
+
+
+def fit_rule(features: Features, happened: Sequence[bool], about: str, fitted_on: str) -> Rule:
+    """A logistic rule with L2 regularisation over standardised features.
+
+    Args:
+        features: the same names in every example.
+        happened: whether the event did, per example.
+        about, fitted_on: see :class:`Rule`.
+
+    Raises:
+        MissingExtra: scikit-learn is not installed.
+        InputError: fewer than 20 examples, or the event always or never happened.
+    """
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError as e:
+        raise MissingExtra("scikit-learn", "calibration") from e
+    if len(happened) < LEAST or len(set(happened)) < 2:
+        raise InputError(
+            f"{about}: nothing can be fitted on {len(happened)} answers of which {sum(happened)} qualify"
+        )
+    names = tuple(features[0])
+    x = np.array([[f[name] for name in names] for f in features], dtype=np.float64)
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    scale[scale == 0] = 1.0
+    model = LogisticRegression(C=1.0).fit((x - mean) / scale, np.asarray(happened))
+    return Rule(
+        about=about,
+        features=names,
+        mean=tuple(mean.tolist()),
+        scale=tuple(scale.tolist()),
+        weights=tuple(model.coef_[0].tolist()),
+        bias=float(model.intercept_[0]),
+        fitted_on=fitted_on,
+        n=len(happened),
+    )
+
+
+def out_of_fold(
+    features: Features, happened: Sequence[bool], clusters: Sequence[Hashable], about: str
+) -> list[float]:
+    """Each example's probability by a rule fitted on the other four fifths; a cluster stays in one fold.
+
+    Raises:
+        InputError: see :func:`fit_rule`.
+    """
+    numbers = {c: i for i, c in enumerate(dict.fromkeys(clusters))}
+    fold = [numbers[c] % FOLDS for c in clusters]
+    found = [0.0] * len(features)
+    for f in range(FOLDS):
+        inside = [i for i, own in enumerate(fold) if own == f]
+        others = [i for i, own in enumerate(fold) if own != f]
+        if inside:
+            rule = fit_rule([features[i] for i in others], [happened[i] for i in others], about, "")
+            for i in inside:
+                found[i] = rule.probability(features[i])
+    return found
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """How good the confidence of answers is.
+
+    Attributes:
+        n, accuracy: of all answers.
+        error: the expected calibration error, in [0, 1].
+        accepted: the largest share of answers that has an accuracy of .95, and of .90, on these answers.
+        at_threshold: the share accepted, and its accuracy, at thresholds that were chosen elsewhere.
+    """
+
+    n: int
+    accuracy: float
+    error: float
+    accepted: tuple[Acceptance, ...]
+    at_threshold: tuple[Acceptance, ...] = ()
+
+
+def sureness(
+    probability: Sequence[float], right: Sequence[bool], thresholds: Sequence[Acceptance] = ()
+) -> Sureness:
+    """Accuracy, calibration and risk-coverage of answers.
+
+    Args:
+        probability: confidence per answer, in [0, 1].
+        right: whether it is right.
+        thresholds: of other answers (``risk_coverage``), at which these are accepted too.
+    """
+    p, y = np.asarray(probability, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    applied = []
+    for t in thresholds:
+        inside = p >= t.threshold if t.threshold is not None else np.zeros(len(p), dtype=bool)
+        precision = float(y[inside].mean()) if inside.any() else None
+        applied.append(Acceptance(t.wanted, t.threshold, float(inside.mean()), precision))
+    return Sureness(
+        len(p),
+        float(y.mean()) if len(y) else float("nan"),
+        calibration_error(probability, right),
+        tuple(risk_coverage(probability, right, WANTED)),
+        tuple(applied),
+    )
