@@ -37,13 +37,13 @@ def in_order(
         yield from map(call, facts)
         return
     waiting: deque[Future[tuple[Any | None, str]]] = deque()
-    with ThreadPoolExecutor(concurrency, thread_name_prefix="abduce-tag") as pool:
-        try:
-            for fact in facts:
-                waiting.append(pool.submit(contextvars.copy_context().run, call, fact))
-                if len(waiting) >= 2 * concurrency:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="abduce-tag")
+    try:
+        for fact in facts:
+            waiting.append(pool.submit(contextvars.copy_context().run, call, fact))
+            if len(waiting) >= 2 * concurrency:
                 yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # who waits for a model is ended when that is closed
