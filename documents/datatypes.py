@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 import re
 
+from .currencies import CURRENCY
+from .numbers import DASHES, MAGNITUDE
+
 MONETARY = "monetaryItemType"
 SHARES = "sharesItemType"
 PER_SHARE = "perShareItemType"
@@ -47,7 +50,11 @@ _SCALE = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"weighted[- ]+average (?:number|shares)|intrinsic", re.IGNORECASE)
-_CURRENCY_BEFORE = re.compile(r"(?:[$€£¥]|US\$|USD|dollars?)\s*\(?$")
+_CURRENCY_BEFORE = re.compile(rf"(?:{CURRENCY}|dollars?)\s?[({DASHES}]?\s?$")
+_RANGE_BEFORE = re.compile(rf"{CURRENCY}\s?[\d.,]{{1,20}}\s?(?:[{DASHES}]|to|and)\s?$")
+_CURRENCY_AFTER = re.compile(
+    rf"\s?(?:{MAGNITUDE}\s?)?(?:{CURRENCY}(?!\w)|(?:dollars?|euros?|pounds?|yen)\b)", re.IGNORECASE
+)
 _MAGNITUDE_AFTER = re.compile(r"\s*[mb]illion")
 _PERCENT_AFTER = re.compile(r"\s*(?:%|percent|percentage points|basis points)")
 _PERCENT_LATER = re.compile(r"\s*(?:,|to|and|or|through|-|–)?\s*(?:and )?\d[\d.,]*\s*(?:%|percent\b)")
@@ -124,7 +131,7 @@ def guess_mention(before: str, after: str, figure: str) -> str | None:
         figure: its digits as printed.
     """
     left, right = before[-40:], after[:80]
-    money = _CURRENCY_BEFORE.search(left) is not None
+    money = bool(_CURRENCY_BEFORE.search(left) or _RANGE_BEFORE.search(left) or _CURRENCY_AFTER.match(right))
     if _PERCENT_AFTER.match(right) or (_PERCENT_LATER.match(right) and not money):
         return PERCENT
     if money:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..retrievers.errors import InputError
 from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
+from .blocks import Block, Paragraph, TableBlock
 from .datatypes import guess_cell
-from .grid import Cell, Grid, Mark
-from .headers import Located, locate
-from .html import Block, Paragraph, TableBlock
+from .grid import Grid, Mark
+from .headers import Located, read_table
+from .markup import markup
 from .mentions import Mention, find_mentions, guess_at
 from .namespaces import is_standard
+from .numbers import Number
 
 MAX_FACTS = 250_000
 """Facts of one document; one with more is refused, which bounds memory."""
@@ -24,6 +26,30 @@ MAX_FACTS = 250_000
 MAX_PASSAGE = 20_000
 """Characters of a text context; a longer passage is cut into windows of as many, which overlap by half. Each
 mention belongs to the one in the middle of which it stands."""
+
+
+MAX_ABOVE = 600
+"""Characters of the text above a table that are kept; the nearest."""
+
+MAX_UNREAD = 10_000
+"""Places of what was seen and not read that are kept; all are counted."""
+
+
+class Unread(NamedTuple):
+    """Something with figures that was seen and not read: why, where, and what it says."""
+
+    reason: str
+    place: str
+    text: str
+
+
+class _Value(NamedTuple):
+    """One value of a cell; ``inside`` is its place in the cell's text, where it is only a part of it."""
+
+    text: str
+    number: Number | None = None
+    mark: Mark | None = None
+    inside: tuple[int, int] | None = None
 
 
 @dataclass
@@ -37,7 +63,8 @@ class Document:
     ``namespaces`` says what the tags' prefixes stand for, ``tags`` maps the same ids to (namespace, concept);
     ``own_tags`` are those of a company's extension, not of a standard setter's taxonomy. ``unlabelled`` are
     the ids of facts in rows without a label of their own. ``counts`` says how many tables, passages, facts
-    and unlabelled facts there are. ``notes`` are for the user.
+    and unlabelled facts there are. ``unread`` says what was seen and not read (``passed_over`` counts it by
+    reason). ``notes`` are for the user.
     """
 
     content: str
@@ -53,6 +80,8 @@ class Document:
     filing_id: str = ""
     counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    passed_over: Counter[str] = field(default_factory=Counter)
+    unread: list[Unread] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.filing_id = self.filing_id or self.content
@@ -71,6 +100,12 @@ class Document:
                 self._table(block, context_id)
             if len(self.facts) > MAX_FACTS:
                 raise InputError(f"the document {self.name!r} has more than {MAX_FACTS:,} numbers")
+
+    def pass_over(self, reason: str, place: str, text: str) -> None:
+        """Count something with figures that is not read."""
+        self.passed_over[reason] += 1
+        if len(self.unread) < MAX_UNREAD:
+            self.unread.append(Unread(reason, place, text[:100]))
 
     @property
     def tags(self) -> dict[str, tuple[str, str]]:
@@ -98,42 +133,48 @@ class Document:
         self.facts = [f.model_copy(update=about) for f in self.facts]
 
     def _table(self, block: TableBlock, context_id: str) -> None:
-        places = list(locate(block.grid))
-        if not places:
+        reading = read_table(block.grid, block.preceding_text)
+        for cell, reason in reading.unread:
+            self.pass_over(
+                reason, cell.place or f"table {self.counts['tables'] + 1}, row {cell.row + 1}", cell.text
+            )
+        if not reading.places:
             return
         self.counts["tables"] += 1
         context = SourceContext(
             context_id=context_id,
             text=markup(block.grid),
             modality="table",
-            preceding_text=block.preceding_text,
+            preceding_text=" ".join(filter(None, (block.preceding_text, *reading.captions)))[-MAX_ABOVE:],
         )
         around = f"{_headings(block.grid)} {block.preceding_text[-300:]}"
-        for place in places:
+        for place in reading.places:
             signs = block.grid.signs(place.cell)
-            for number, (value, mark) in enumerate(_values(place.cell)):
-                self._add_cell(place, number, value, mark, context, signs, around)
+            for number, value in enumerate(_values(place)):
+                self._add_cell(place, number, value, context, signs, around)
 
     def _add_cell(
         self,
         place: Located,
         number: int,
-        value: str,
-        mark: Mark | None,
+        value: _Value,
         context: SourceContext,
         signs: tuple[bool, bool],
         around: str,
     ) -> None:
         cell = place.cell
         fact_id = f"{context.context_id}-r{cell.row}c{cell.col}"
-        if mark is not None and len(cell.marks) > 1:
+        if len(cell.marks) > 1 or len(cell.numbers) > 1 or place.mentions:
             fact_id += f"m{number}"
-        if cell.worded and mark is not None:  # a number inside a label
-            datatype = guess_at(cell.text, mark.start, mark.end)
+        if value.inside and cell.worded:  # a number inside a label
+            datatype = guess_at(cell.text, *value.inside)
         else:
-            figure = cell.number.figure if cell.number else re.sub(r"[^\d.,]", "", value)
+            figure = value.number.figure if value.number else re.sub(r"[^\d.,]", "", value.text)
+            money, percent = signs
+            if value.number is not None:
+                money, percent = money or value.number.money, value.number.percent or (percent and not money)
             datatype = guess_cell(
-                place.row_header, place.column_header, *signs, figure.strip(".,") or "0", around
+                place.row_header, place.column_header, money, percent, figure.strip(".,") or "0", around
             )
         if not place.labelled:
             self.counts["unlabelled"] += 1
@@ -141,7 +182,7 @@ class Document:
         self._add(
             Fact(
                 fact_id=fact_id,
-                value=value,
+                value=value.text,
                 context=context,
                 modality="table",
                 datatype=datatype,
@@ -153,7 +194,7 @@ class Document:
                 company=self.company,
                 taxonomy_year=self.taxonomy_year,
             ),
-            mark,
+            value.mark,
         )
 
     def _passage(self, block: Paragraph, context_id: str) -> None:
@@ -206,42 +247,21 @@ def _window(length: int, mention: Mention) -> tuple[int, int]:
     return low, max(low + MAX_PASSAGE, mention.end)
 
 
-def _values(cell: Cell) -> Iterator[tuple[str, Mark | None]]:
-    """The values of a cell: every tagged one; else the number that it holds."""
-    for mark in cell.marks:
-        yield cell.text[mark.start : mark.end], mark
-    if not cell.marks and cell.number is not None:
-        yield cell.number.shown, None
+def _values(place: Located) -> Iterator[_Value]:
+    """The values of a cell: every tagged one; else the numbers that it holds, alone or among its words."""
+    cell = place.cell
+    if cell.marks:
+        for mark in cell.marks:
+            yield _Value(cell.text[mark.start : mark.end], cell.number, mark, (mark.start, mark.end))
+    elif place.mentions:
+        for one in place.mentions:
+            yield _Value(cell.text[one.start : one.end], None, None, (one.start, one.end))
+    else:
+        for number in cell.numbers:
+            yield _Value(number.shown, number)
 
 
 def _headings(grid: Grid) -> str:
     """The words of a table's first rows and of its labels' units, for guessing units."""
     words = [c.text for row in grid.rows[:6] for c in row if c.number is None]
     return " ".join(words)[:1000]
-
-
-def markup(grid: Grid) -> str:
-    """A bare ``<table>`` of a grid's visible cells; gaps become empty cells."""
-    out = ["<table>"]
-    for r, row in enumerate(grid.rows):
-        if not row:
-            continue
-        out.append("<tr>")
-        col = 0
-        for cell in row:
-            if cell.row != r:
-                col = max(col, cell.end)
-                continue
-            if cell.col > col:
-                out.append(_td("", cell.col - col, 1))
-            out.append(_td(html.escape(cell.text, quote=False), cell.colspan, cell.rowspan))
-            col = cell.end
-        out.append("</tr>")
-    out.append("</table>")
-    return "".join(out)
-
-
-def _td(text: str, colspan: int, rowspan: int) -> str:
-    wide = f' colspan="{colspan}"' if colspan > 1 else ""
-    tall = f' rowspan="{rowspan}"' if rowspan > 1 else ""
-    return f"<td{wide}{tall}>{text}</td>"

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from typing import Any
 
+from ..signatures.letters import tidy
 from .grid import Mark
 
 BLOCKS = frozenset(
@@ -70,6 +71,8 @@ class Flat:
         self._gap = False
         self._plain_gap = False
         self.marks: list[Mark] = []
+        self.lead = 0
+        """Spaces that do not break before the first word: how far a page moves it in."""
 
     @property
     def text(self) -> str:
@@ -86,6 +89,12 @@ class Flat:
     def add(self, raw: str | None, superscript: bool = False) -> None:
         if not raw:
             return
+        if not raw.isascii():
+            raw = tidy(raw)
+            if not self._length:
+                self.lead += sum(c in "\u00a0\u2002\u2003" for c in raw[: len(raw) - len(raw.lstrip())])
+            if not raw:
+                return
         words = raw.split()
         if raw[0].isspace():
             self._gap = self._plain_gap = True

@@ -6,11 +6,11 @@ import math
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
-from .numbers import CURRENCY
+from .currencies import SIGNS
 
 _CURRENCY_CODE = re.compile(r"\[\$([^\]-]*)[^\]]*\]")
 _NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
-_KEPT = re.compile(rf'"([{CURRENCY}()])"|\\([{CURRENCY}()])')
+_KEPT = re.compile(rf'"([{SIGNS}()])"|\\([{SIGNS}()])')
 """Quoted or escaped signs that say what a number is."""
 _GROUPED = re.compile(r"[#0?],[#0?]")
 _SCALED = re.compile(r"[#0?](,+)(?![#0?,])")
@@ -31,7 +31,7 @@ def show_number(value: int | float, form: str) -> str:
     bare = _NOT_SHOWN.sub("", _KEPT.sub(r"\1\2", section))
     if not math.isfinite(_real(value)) or _GENERAL.fullmatch(form) or not re.search("[#0?]", bare):
         return _in_full(value)
-    sign = next((c for c in (code[1] if code else bare) if c in CURRENCY), "")
+    sign = next((c for c in (code[1] if code else bare) if c in SIGNS), "")
     number = abs(Decimal(_in_full(value))) * (100 if "%" in bare else 1)
     scaled = _SCALED.search(bare)
     if scaled:

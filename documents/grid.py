@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..retrievers.errors import InputError
-from .numbers import CURRENCY, Number, Style, is_placeholder, is_year, parse_number, style_of
+from .currencies import SIGNS
+from .numbers import Number, Style, is_placeholder, is_year, parse_numbers, style_of
+from .years import has_figure
 
 MAX_CELLS = 400_000
 """Cells of one table, the places that cells spanning rows cover included; a larger one is refused, which
@@ -37,7 +39,8 @@ class Cell:
     """One cell at grid row ``row`` and columns ``col`` to ``col + colspan - 1``.
 
     ``text`` has its white space normalised. ``plain`` is the same without superscripts (footnote
-    marks). ``indent`` is in points, 0 where the document says nothing.
+    marks). ``indent`` is in points, 0 where the document says nothing. ``place`` is what the source calls
+    the cell (``B4``). ``silent`` says why a number in it is none (a reference to a note, a page number).
     """
 
     text: str
@@ -50,6 +53,8 @@ class Cell:
     bold: bool = False
     marks: tuple[Mark, ...] = ()
     style: Style = Style.PLAIN
+    place: str = ""
+    silent: str = ""
 
     @property
     def end(self) -> int:
@@ -57,8 +62,13 @@ class Cell:
         return self.col + self.colspan
 
     @cached_property
+    def numbers(self) -> tuple[Number, ...]:
+        """The number that it holds, or the two ends of a range."""
+        return () if self.silent else parse_numbers(self.plain or self.text, self.style)
+
+    @cached_property
     def number(self) -> Number | None:
-        return parse_number(self.plain or self.text, self.style)
+        return self.numbers[0] if self.numbers else None
 
     @cached_property
     def year(self) -> bool:
@@ -66,7 +76,7 @@ class Cell:
 
     @cached_property
     def placeholder(self) -> bool:
-        return is_placeholder(self.text)
+        return bool(self.silent) or is_placeholder(self.text)
 
     @cached_property
     def worded(self) -> bool:
@@ -77,6 +87,17 @@ class Cell:
     def figure(self) -> bool:
         """Whether it holds a value wherever it stands: a number that is not a bare year, or a tagged one."""
         return bool(self.marks) or (self.number is not None and not self.year)
+
+    @cached_property
+    def loose(self) -> bool:
+        """Whether its number may also be a label or a heading (``1-3 years``), as its place says."""
+        return self.number is not None and self.number.loose and not self.marks
+
+    @cached_property
+    def unknown(self) -> bool:
+        """Whether it has digits that are neither a number nor part of a date, a period or a name of rank."""
+        text = self.plain or self.text
+        return self.number is None and not self.placeholder and has_figure(text)
 
     @property
     def yearlike(self) -> bool:
@@ -101,7 +122,7 @@ class Grid:
         left = self._beside(cell, at - 1)
         right = self._beside(cell, at + 1)
         text = cell.text
-        money = any(c in text for c in CURRENCY) or (len(left) <= 3 and any(c in left for c in CURRENCY))
+        money = any(c in text for c in SIGNS) or (len(left) <= 3 and any(c in left for c in SIGNS))
         percent = "%" in text or (len(right) <= 3 and "%" in right)
         return money, percent
 
@@ -154,6 +175,7 @@ class GridBuilder:
         bold: bool = False,
         marks: Sequence[Mark] = (),
         col: int = 0,
+        place: str = "",
     ) -> None:
         """Place the next cell of the row at the first free column, at ``col`` or right of it."""
         if not self._rows:
@@ -165,7 +187,7 @@ class GridBuilder:
         self._col = col + colspan
         if self._col > MAX_COLUMNS:
             raise InputError(f"{self.what} has more than {MAX_COLUMNS:,} columns")
-        made = Cell(text, row, col, rowspan, colspan, plain or text, indent, bold, tuple(marks))
+        made = Cell(text, row, col, rowspan, colspan, plain or text, indent, bold, tuple(marks), place=place)
         if text:
             self._rows[row].append(made)
         if rowspan > 1:

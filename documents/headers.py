@@ -1,11 +1,11 @@
 """Row and column header chains of the values of a table.
 
-A table is read from the top: rows before the first value are column headers; a labelled row without
-values opens a section; later rows of headings (a new set of dates, say) replace the column headers. Where
-the document moves labels in, a section holds for the deeper rows below it; else a section that follows
-another at once nests in it, and one that comes after values replaces what was open.
+A table is read from the top: lone texts before the headings are its caption; rows before the first value are
+column headers; a labelled row without values opens a section (:mod:`.sections`); later rows of headings (a
+new set of dates, say) replace the column headers. Below the first values a row is none of headings because
+one of its cells cannot be read.
 
-A bare number such as 2024 is a heading or a value by its place (:mod:`.years`).
+A bare number such as 2024, or one such as "1-3 years", is a heading or a value by its place (:mod:`.years`).
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from .columns import silence
 from .grid import Cell, Grid
-from .years import dates_column, follow, has_year, heads_years, names_period, neighbours
+from .mentions import Mention, find_mentions
+from .sections import Sections
+from .shape import side_by_side, spread_headings
+from .years import dates_column, follow, has_year, heads_units, heads_years, names_period, neighbours
 
 UNLABELLED = "Total"
 """The row header of values in a row without any label: such a row closes a block with its sum."""
-
-MAX_NESTED = 8
-"""Sections inside one another; the innermost are kept."""
 
 MAX_HEADING_ROWS = 12
 """Rows of headings that hold for a value; the nearest are kept."""
@@ -42,36 +43,14 @@ class Located:
     """A value cell with its headers: the parts of each chain, outermost first, joined by ``" | "``.
 
     ``labelled`` is False where the row has no label of its own (:data:`UNLABELLED` stands for it).
+    ``mentions`` are the numbers in the words of a cell, where these are its values ("allowance of $1,204").
     """
 
     cell: Cell
     row_header: str
     column_header: str
     labelled: bool = True
-
-
-@dataclass
-class _Section:
-    """``inside`` is the indent of the rows that it holds, known once the first of them is seen."""
-
-    text: str
-    indent: float
-    row: int
-    inside: float | None = None
-
-    def holds(self, label: Cell, section: bool) -> bool:
-        """Whether a row with this label (``section``: a section row) stands in it."""
-        if self.inside is None:
-            level = not section and label.indent == self.indent and self.text.endswith(":")
-            if label.indent > self.indent or level:
-                self.inside = label.indent
-                return True
-            return False
-        return label.indent >= self.inside
-
-    def sums(self, label: Cell) -> bool:
-        """Whether a row is moved in below a section whose own rows are not: a sum, outside of it."""
-        return self.inside == self.indent and label.indent > self.indent
+    mentions: tuple[Mention, ...] = ()
 
 
 class _Headings:
@@ -120,21 +99,31 @@ class _Headings:
 
 
 class HeaderReader:
-    """Reads one grid from top to bottom; :meth:`locate` yields its values."""
+    """Reads one grid from top to bottom; :meth:`locate` yields its values.
 
-    def __init__(self, grid: Grid) -> None:
+    Args:
+        grid: the cells.
+        left: the grid column of the labels.
+    """
+
+    def __init__(self, grid: Grid, left: int = 0) -> None:
         self.grid = grid
-        self.stub = _stub_width(grid)
-        self.indented = len({c.indent for row in grid.rows for c in row[:1] if c.worded and c.col == 0}) > 1
-        """Whether the document moves some labels in."""
+        self.left = left
+        self.stub = left + _stub_width(grid, left)
+        indents = {c.indent for row in grid.rows for c in row[:1] if c.worded and c.col == left}
         self.headings = _Headings()
-        self.sections: list[_Section] = []
+        self.sections = Sections(indented=len(indents) > 1)
+        self.captions: list[str] = []
+        """Titles and units that stand in the table, above its headings or in a row of their own."""
+        self.unread: list[Cell] = []
+        """Cells of rows with values that have figures and were not read."""
         self._heading = True
         self._heading_rows: set[int] = set()
         self._last_values = -1
+        self._titled: bool | None = None
 
     def locate(self) -> Iterator[Located]:
-        """Every value with its headers, in reading order."""
+        """Every value with its headers, in reading order, and every label that holds figures."""
         for r, row in enumerate(self.grid.rows):
             own = [c for c in row if c.row == r]
             label = self._label(row)
@@ -142,36 +131,125 @@ class HeaderReader:
                 self._heading_rows.add(r)
                 self._column_headers(own, label)
                 continue
-            values = [c for c in own if c.figure or self._counts(c, label)]
+            values: list[Cell] = []
+            worded: list[Cell] = []
+            for cell in own:
+                (values if self._is_value(cell, label) else worded).append(cell)
             if values:
                 self._heading = False
                 self._last_values = r
-                if label is not None and self.indented:
-                    self._leave(label, section=False)
+                if label is not None:
+                    self.sections.row(label)
                 header = self._row_header(label, _inner_label(row, label))
+                yield from self._mentions(worded, header, label is not None)
                 for cell in values:
                     yield Located(cell, header, self.headings.header(cell), label is not None)
-            elif label is not None and label.row == r and not self._has_data(own, label):
-                self._section(label, r)
+                if label is not None:
+                    self.sections.close(label)
+            elif label is not None and label.row == r:
+                if self._is_caption(own, label, r):
+                    self.captions.append(_clean(label.text))
+                    continue
+                if self._has_data(own, label):
+                    self.sections.row(label)
+                    header = self._row_header(label, None)
+                else:
+                    self.sections.open(label, _clean(label.text), self._last_values)
+                    header = _join(self.sections.texts)
+                yield from self._mentions(worded, header, True)
+
+    def _mentions(self, cells: list[Cell], header: str, labelled: bool) -> Iterator[Located]:
+        """The cells of words among those of a row that have amounts in them."""
+        for cell in cells:
+            if not cell.unknown:
+                continue
+            if found := tuple(find_mentions(cell.text)):
+                yield Located(cell, header, self.headings.header(cell), labelled, found)
+            elif cell.col >= self.stub:
+                self.unread.append(cell)
+
+    def _is_value(self, cell: Cell, label: Cell | None) -> bool:
+        if cell is label and not cell.marks:
+            return False
+        return cell.figure or self._counts(cell, label)
 
     def _label(self, row: list[Cell]) -> Cell | None:
-        """The label of a row: its first cell with letters, or a year, date or code in its first column."""
+        """The label of a row: its first cell with letters, or a year, range or code in its first column.
+
+        A code gives way to words that stand between it and the first value.
+        """
+        found: Cell | None = None
         for cell in row:
             if cell.worded:
                 return cell
-            if cell.col == 0 < self.stub and (cell.year or (cell.number is None and not cell.placeholder)):
-                return cell
-        return None
+            if cell.placeholder:
+                continue
+            if cell.col == self.left < self.stub:
+                if cell.year or (cell.loose and len(row) > 1):
+                    return cell
+                if cell.number is None:
+                    found = cell
+                    continue
+            if found is not None:
+                return found
+        return found
+
+    def _is_caption(self, own: list[Cell], label: Cell, row: int) -> bool:
+        """Whether a lone text is the table's caption: a unit, or a title above its first headings."""
+        if any(c is not label and not c.placeholder for c in own):
+            return False
+        if heads_units(label.text):
+            return True
+        if self._last_values >= 0 or self._heading_rows:
+            return False
+        if self._titled is None:
+            self._titled = self._headings_follow(row)
+        return self._titled
+
+    def _headings_follow(self, row: int) -> bool:
+        """Whether the first row of several cells below one is a row of headings."""
+        for r in range(row + 1, len(self.grid.rows)):
+            own = [c for c in self.grid.rows[r] if c.row == r and not c.placeholder]
+            label = self._label(self.grid.rows[r])
+            if self._is_heading(own, label):
+                return True
+            if len(own) > 1 or any(self._is_value(c, label) for c in own):
+                return False
+        return False
 
     def _is_heading(self, own: list[Cell], label: Cell | None) -> bool:
-        """Whether a row holds headings beyond the labels: words or years, and no value."""
+        """Whether a row holds headings beyond the labels: words, periods or years, and no value."""
         if any(c.marks for c in own):
             return False
         beyond = [c for c in own if c.col >= self.stub and not c.placeholder]
-        if not beyond or any(c.number is not None and not c.year for c in beyond):
+        if not beyond or any(c.number is not None and not (c.year or c.loose) for c in beyond):
+            return False
+        if self._last_values >= 0 and any(_unread(c, label) for c in beyond):
+            return False
+        loose = [c for c in beyond if c.loose and not c.year]
+        if loose and not self._loose_head(loose, beyond, label):
             return False
         years = [c for c in beyond if c.yearlike]
         return not years or self._are_headings(years, label)
+
+    def _loose_head(self, loose: list[Cell], beyond: list[Cell], label: Cell | None) -> bool:
+        """Whether numbers such as ``1-3 years`` are the headings of a row: several of them, above the values,
+        without headings of their own."""
+        if len(beyond) < 2 or (label is not None and label.col < self.stub and self._last_values >= 0):
+            return False
+        above = [list(self.headings.over(c)) for c in loose]
+        own = {tuple((h.row, h.col) for h in headings) for headings in above}
+        if label is not None and all(above) and len(own) == len(loose):
+            return False
+        return self._firm_below(loose[0])
+
+    def _firm_below(self, cell: Cell) -> bool:
+        """Whether the next value of a column has no unit of its own."""
+        for r in range(cell.row + 1, min(cell.row + 20, len(self.grid.rows))):
+            for other in self.grid.rows[r]:
+                if other.col < cell.end and cell.col < other.end and other.number is not None:
+                    return not other.loose
+        return False
 
     def _are_headings(self, years: list[Cell], label: Cell | None) -> bool:
         """Whether the years of a row without other numbers are headings.
@@ -181,7 +259,7 @@ class HeaderReader:
         unless the headings above are already whole or the years lie too far apart.
         """
         if label is None or label.col >= self.stub:
-            return self.stub > 0 or self._last_values < 0
+            return self.stub > self.left or self._last_values < 0
         if label.row in self._heading_rows or heads_years(label.text):
             return True
         above = [list(self.headings.over(c)) for c in years]
@@ -212,8 +290,10 @@ class HeaderReader:
         return not (chain and dates_column(chain[-1]))
 
     def _has_data(self, own: list[Cell], label: Cell) -> bool:
-        """Whether a row without values still is a data row: dashes or dates stand in it."""
-        return any(c is not label and ((c.placeholder and c.text.strip()) or c.yearlike) for c in own)
+        """Whether a row without values still is a data row: dashes, dates or what cannot be read stand in it."""
+        return any(
+            c is not label and ((c.placeholder and c.text.strip()) or c.yearlike or c.unknown) for c in own
+        )
 
     def _column_headers(self, own: list[Cell], label: Cell | None) -> None:
         if not self._heading:
@@ -222,27 +302,53 @@ class HeaderReader:
         named = label if label is not None and label.col < self.stub else None
         self.headings.add([c for c in own if c.col >= self.stub and not c.placeholder], named)
 
-    def _section(self, label: Cell, row: int) -> None:
-        self._leave(label, section=True)
-        self.sections.append(_Section(_clean(label.text), label.indent, row))
-        del self.sections[:-MAX_NESTED]
-
-    def _leave(self, label: Cell, section: bool) -> None:
-        """Close the sections that do not hold a row with this label."""
-        if self.indented:
-            self.sections = [s for s in self.sections if s.holds(label, section)]
-        elif self.sections and self.sections[-1].row < self._last_values:
-            self.sections = []
-
     def _row_header(self, label: Cell | None, inner: Cell | None) -> str:
-        parents = [s.text for s in self.sections if label is None or not s.sums(label)]
         own = [UNLABELLED if label is None else _clean(label.text)]
-        return _join((*parents, *own, *([_clean(inner.text)] if inner else [])))
+        return _join((*self.sections.chain(label), *own, *([_clean(inner.text)] if inner else [])))
+
+
+def _unread(cell: Cell, label: Cell | None) -> bool:
+    """Whether a cell below the first values speaks against a row of headings: it has figures that cannot be
+    read, and beside a label any at all."""
+    if not cell.unknown:
+        return False
+    letters = sum(map(str.isalpha, cell.text))
+    return label is not None or letters <= sum(map(str.isdigit, cell.text))
+
+
+@dataclass
+class TableReading:
+    """What was read of a table: its values, the texts in it that are its caption, and cells with figures that
+    were not read, each with the reason."""
+
+    places: list[Located] = field(default_factory=list)
+    captions: list[str] = field(default_factory=list)
+    unread: list[tuple[Cell, str]] = field(default_factory=list)
+
+
+def read_table(grid: Grid, above: str = "") -> TableReading:
+    """Every value of a table with its headers, in reading order, block after block where some stand side by
+    side.
+
+    Args:
+        grid: the table.
+        above: the text above it.
+    """
+    reading = TableReading()
+    grid = silence(grid, above)
+    for row in grid.rows:
+        reading.unread += [(c, c.silent) for c in row if c.silent]
+    for block, left in side_by_side(spread_headings(grid)):
+        reader = HeaderReader(block, left)
+        reading.places += reader.locate()
+        reading.captions += reader.captions
+        reading.unread += [(c, "figures that no grammar explains") for c in reader.unread]
+    return reading
 
 
 def locate(grid: Grid) -> Iterator[Located]:
-    """Every value of a table with its headers, in reading order."""
-    return HeaderReader(grid).locate()
+    """The values of :func:`read_table`."""
+    yield from read_table(grid).places
 
 
 def _inner_label(row: list[Cell], label: Cell | None) -> Cell | None:
@@ -257,17 +363,18 @@ def _inner_label(row: list[Cell], label: Cell | None) -> Cell | None:
     return None
 
 
-def _stub_width(grid: Grid) -> int:
+def _stub_width(grid: Grid, left: int) -> int:
     """How many grid columns on the left hold labels: at least 1, and 0 where values stand in the first column
     and no row of values has a word."""
     ends: dict[int, int] = {}
     first = words = False
     for row in grid.rows:
-        if any(c.figure for c in row):
-            first = first or (row[0].col == 0 and row[0].figure)
-            words = words or any(c.worded for c in row)
-            if row[0].worded and row[0].col == 0:
-                ends[row[0].end] = ends.get(row[0].end, 0) + 1
+        shown = [c for c in row if not c.silent]
+        if shown and any(c.figure and not c.loose for c in shown):
+            first = first or (shown[0].col == left and shown[0].figure)
+            words = words or any(c.worded for c in shown)
+            if (shown[0].worded or shown[0].loose) and (shown[0].col == left or row[0].silent):
+                ends[shown[0].end - left] = ends.get(shown[0].end - left, 0) + 1
     return max(1, min(ends)) if ends else int(words or not first)
 
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from ..retrievers.errors import InputError
+from .blocks import Block, Paragraph, TableBlock
 from .flatten import BLOCKS, Flat, attribute, flatten, is_hidden, name_of
 from .grid import MAX_CELLS, Grid, Mark
-from .htmltable import table_grid
-from .source import Utf8, find_encoding, open_bytes
+from .htmltable import table_part
+from .page import ABOUT, NotWellFormed, Page
+from .placed import Piece, blocks_of, lines_of
+from .positions import Placed, Style, style_of, styles_of
+from .source import Utf8, open_bytes
+from .tablerun import Part, TableRun
 
 MAX_DEPTH = 250
 """Elements inside one another; deeper markup is refused (the HTML parser would drop it in silence)."""
@@ -26,54 +30,8 @@ MAX_DEPTH = 250
 MAX_BLOCK = 8_000_000
 """Elements that may be held at once (one table or paragraph)."""
 
-ABOUT = frozenset(
-    "EntityRegistrantName DocumentType DocumentPeriodEndDate DocumentFiscalYearFocus AmendmentFlag".split()
-)
-"""What a page says about itself that is read (local names of ``dei`` facts)."""
-
 _TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
-_ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
-_XHTML = re.compile(rb"^\s*(?:\xef\xbb\xbf)?\s*<\?xml|xmlns(?::\w+)?\s*=", re.IGNORECASE)
 _NAMESPACE = re.compile(r"fasb\.org/us-gaap/(\d{4})")
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """A passage of running text with its tagged numbers."""
-
-    text: str
-    marks: tuple[Mark, ...] = ()
-
-
-@dataclass(frozen=True)
-class TableBlock:
-    """A table and the text just above it."""
-
-    grid: Grid
-    preceding_text: str = ""
-
-
-Block = Paragraph | TableBlock
-
-
-@dataclass
-class Page:
-    """What a page says about itself, filled while its blocks are read.
-
-    ``about`` holds the first of each inline ``dei`` fact of :data:`ABOUT` by local name, wherever it stands
-    (hidden, in a paragraph, in a table such as a cover page); ``taxonomy_year`` the year of its us-gaap
-    namespace; ``namespaces`` the namespace of each prefix; ``tables`` counts all tables.
-    """
-
-    about: dict[str, str] = field(default_factory=dict)
-    taxonomy_year: str | None = None
-    namespaces: dict[str, str] = field(default_factory=dict)
-    tables: int = 0
-    encoding: str = "utf-8"
-
-
-class NotWellFormed(Exception):
-    """A page that claims to be XML is not; what was read of it must be forgotten."""
 
 
 def parse_blocks(path: Path, page: Page, as_xml: bool = False) -> Iterator[Block]:
@@ -88,72 +46,33 @@ def parse_blocks(path: Path, page: Page, as_xml: bool = False) -> Iterator[Block
         NotWellFormed: read as XML, it is not.
         InputError: unreadable, or a part of it is too large or too deep.
     """
+    with open_bytes(path) as stream:
+        yield from parse_stream(Utf8(stream, page.encoding), path, page, as_xml)
+
+
+def parse_stream(stream: Any, path: Path, page: Page, as_xml: bool = False) -> Iterator[Block]:
+    """The blocks of markup that is read from a stream of UTF-8 bytes; see :func:`parse_blocks`."""
     from lxml import etree
 
-    with open_bytes(path) as stream:
-        events = etree.iterparse(
-            Utf8(stream, page.encoding),
-            events=("start", "end", "start-ns") if as_xml else ("start", "end"),
-            html=not as_xml,
-            recover=not as_xml,
-            encoding="utf-8",
-            huge_tree=True,
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
-        try:
-            yield from _Reader(page, path).blocks(events)
-        except etree.XMLSyntaxError as e:
-            if as_xml:
-                raise NotWellFormed from e
-            raise InputError(f"cannot be read as HTML: {e}", file=path) from e
-
-
-def open_page(path: Path) -> tuple[Page, bool]:
-    """What can be said of a page before it is read, and whether it claims to be XML.
-
-    Raises:
-        InputError: unreadable, or it declares entities.
-    """
-    page = Page(encoding=find_encoding(path))
-    with open_bytes(path) as stream:
-        head = stream.read(65_536)
-    as_xml = _XHTML.search(head[:4096]) is not None
-    declares = _declares(path, page) if as_xml else False
-    if _ENTITY.search(head) or declares:
-        raise InputError("declares entities (<!ENTITY ...>), which are not accepted", file=path)
-    return page, as_xml and declares is not None
-
-
-def _declares(path: Path, page: Page) -> bool | None:
-    """Whether what stands before the root element declares entities, however far behind comments.
-
-    It is parsed up to the root element, with the parser's own bounds on size and expansion. None where it is
-    no XML up to there: it is read as HTML then, in which declarations mean nothing.
-    """
-    from lxml import etree
-
-    parser = etree.XMLPullParser(
-        events=("start",), resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
+    events = etree.iterparse(
+        stream,
+        events=("start", "end", "start-ns") if as_xml else ("start", "end"),
+        html=not as_xml,
+        recover=not as_xml,
+        encoding="utf-8",
+        huge_tree=True,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
     )
-    with open_bytes(path) as stream:
-        source = Utf8(stream, page.encoding)
-        for chunk in iter(lambda: source.read(4096), b""):
-            wrong = False
-            try:
-                parser.feed(chunk)
-            except etree.XMLSyntaxError:
-                wrong = True
-            root = next(parser.read_events(), None)
-            if root is not None:
-                declared = root[1].getroottree().docinfo.internalDTD
-                return declared is not None and next(declared.iterentities(), None) is not None
-            if wrong:
-                return None
-    return None
+    try:
+        yield from _Reader(page, path).blocks(events)
+    except etree.XMLSyntaxError as e:
+        if as_xml:
+            raise NotWellFormed from e
+        raise InputError(f"cannot be read as HTML: {e}", file=path) from e
 
 
 class _Reader:
@@ -172,6 +91,17 @@ class _Reader:
         """The text of what was dropped inside them."""
         self.held = 0
         self.cells = 0
+        self.run = TableRun(f"{path}: a table")
+        self.deepest = 0
+        """Where the last table of the run stands: so many elements are around it."""
+        self.read_of: dict[Any, int] = {}
+        """How much of a cell's text stands above a table in it that was read."""
+        self.classes: dict[str, Style] = {}
+        self.open: list[Placed] = []
+        """Positioned elements that are open, outermost first."""
+        self.pieces: list[Piece] = []
+        self.pieces_in = 0
+        """How many elements are around the pieces that are held."""
 
     def blocks(self, events: Any) -> Iterator[Block]:
         for event, element in events:
@@ -181,6 +111,8 @@ class _Reader:
                 yield from self._start(element)
             else:
                 yield from self._end(element)
+        yield from self._place()
+        yield from self._flush()
 
     def _namespace(self, prefix: str, uri: str) -> None:
         self.page.namespaces.setdefault(prefix, uri)
@@ -197,7 +129,14 @@ class _Reader:
             raise InputError(f"has a part of more than {MAX_BLOCK:,} elements", file=self.path)
         name = name_of(element)
         if (name == "table" or _is_block(name)) and not (self.tables or self.unseen or self.telling):
-            yield from self._before(element)
+            style = style_of(element, self.classes) if _is_block(name) else None
+            if style:
+                around = self.open[-1] if self.open else None
+                if around:
+                    around.holds = True
+                self.open.append(Placed.inside(element, style, around))
+            if not self.open or name == "table":
+                yield from self._before(element)
         if name == "table":
             self.tables += 1
             self.page.tables += 1
@@ -221,6 +160,8 @@ class _Reader:
         name = name_of(element)
         if name == "nonnumeric" and _about(element):
             self._tell(element)
+        if name == "style":
+            self.classes |= styles_of(element.text or "")
         if _unseen(element, name):
             self.unseen -= 1
             if self.tables == 0 and name not in ("html", "body"):
@@ -232,9 +173,41 @@ class _Reader:
                 yield from self._table(element)
             self._drop(element)
         elif self.tables == 0 and _is_block(name):
-            if not self.unseen:
+            if self.open and self.open[-1].element is element:
+                yield from self._placed(self.open.pop())
+            elif self.open:
+                return
+            elif not self.unseen:
                 yield from self._paragraph(flatten(element))
+            if self.pieces and self.depth < self.pieces_in:
+                yield from self._place()
+            if name == "hr" or self.depth < self.deepest - 2:
+                yield from self._flush()
             self._drop(element)
+
+    def _placed(self, placed: Placed) -> Iterator[Block]:
+        """A positioned element has ended: a piece, or what is left of one that holds others."""
+        if placed.holds:
+            yield from self._paragraph(flatten(placed.element))
+            return
+        if piece := placed.piece():
+            if len(self.pieces) > MAX_CELLS:
+                raise InputError(f"has more than {MAX_CELLS:,} placed blocks", file=self.path)
+            self.pieces.append(piece)
+            self.pieces_in = self.depth
+
+    def _place(self) -> Iterator[Block]:
+        """The tables and paragraphs that the pieces of a page make."""
+        pieces, self.pieces = self.pieces, []
+        if not pieces:
+            return
+        yield from self._flush()
+        for block in blocks_of(lines_of(pieces), f"{self.path}: a table of placed blocks", self.above):
+            if isinstance(block, Paragraph):
+                yield from self._emit(block.text, block.marks)
+            else:
+                yield block
+                self.above = ""
 
     def _before(self, element: Any) -> Iterator[Block]:
         """Text that stands loose in the block around an element that begins, up to there; it is forgotten."""
@@ -263,26 +236,60 @@ class _Reader:
             self.page.about.setdefault(_about(element), text)
 
     def _table(self, element: Any) -> Iterator[Block]:
-        grid = table_grid(element, f"{self.path}: a table")
-        if is_layout(grid):
-            for row in grid.rows:
+        part = table_part(element, f"{self.path}: a table", _caption(element))
+        if self.tables:  # inside another
+            yield from self._told(part, self._above_inner(element))
+            return
+        self.read_of.clear()
+        for complete in self.run.add(part):
+            yield from self._told(complete)
+        self.deepest = self.depth
+
+    def _flush(self) -> Iterator[Block]:
+        """Give out the tables that are held: what comes next is no part of them."""
+        for part in self.run.flush():
+            yield from self._told(part)
+
+    def _told(self, part: Part, above: str = "") -> Iterator[Block]:
+        if is_layout(part.grid):
+            for row in part.grid.rows:
                 text, marks = _joined([c for c in row if c.text], row)
                 yield from self._emit(text, marks)
         else:
-            yield TableBlock(grid, " ".join(filter(None, (self.above, _caption(element))))[-600:])
+            yield TableBlock(part.grid, " ".join(filter(None, (above or self.above, part.caption)))[-600:])
             self.above = ""
+
+    def _above_inner(self, element: Any) -> str:
+        """The text above a table in the cell that it stands in, else in the row above that."""
+        cell = element.getparent()
+        while cell is not None and name_of(cell) not in ("td", "th"):
+            cell = cell.getparent()
+        if cell is None:
+            return ""
+        text = flatten(cell, stop=element).text
+        fresh = text[self.read_of.get(cell, 0) :].strip()
+        self.read_of[cell] = len(text)
+        if fresh:
+            return fresh
+        row = cell.getparent().getprevious() if cell.getparent() is not None else None
+        if row is None or name_of(row) != "tr" or row in self.read_of:
+            return ""
+        self.read_of[row] = 1
+        return flatten(row).text
 
     def _paragraph(self, flat: Flat) -> Iterator[Block]:
         yield from self._emit(flat.text, tuple(flat.marks))
 
     def _emit(self, text: str, marks: tuple[Mark, ...]) -> Iterator[Block]:
-        text_length = len(text)
-        if not text_length:
+        if not text:
             return
-        if any(c.isalpha() for c in text):
+        yield from self._flush()
+        if marks or any(map(str.isalpha, text)):
             yield Paragraph(text, marks)
-            if text_length > 3 and text.lower() not in ("table of contents", "contents"):
+            if len(text) > 3:
                 self.above = text[-600:]
+        elif any(map(str.isdigit, text)):
+            self.page.alone.append(text[:100])
 
     def _drop(self, element: Any) -> None:
         """Forget an element's content, and the empty elements before it."""

@@ -4,13 +4,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 from .flatten import attribute, flatten, indent_of, is_hidden, name_of
 from .grid import Grid, GridBuilder
+from .tablerun import MAX_ROWS, Part
 
 _DIGITS = re.compile(r"\d+")
+_PERCENT = re.compile(
+    r"(?:^|[;\s])width\s*:\s*(\d{1,3}(?:\.\d{0,9})?)\s*%|^\s*(\d{1,3}(?:\.\d{0,9})?)\s*%", re.IGNORECASE
+)
 _BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
+
+
+def table_part(table: Any, what: str, caption: str) -> Part:
+    """A table with where its columns stand, if it is short and says so (it may be one row of another)."""
+    grid = table_grid(table, what)
+    rows = [row for row in _rows(table) if not is_hidden(row)]
+    edges = _edges(table, rows) if len(rows) <= MAX_ROWS else ()
+    return Part(grid, caption, edges)
+
+
+def _edges(table: Any, rows: list[Any]) -> tuple[float, ...]:
+    """Where the columns of a table begin and end, in percent of its width; empty where it does not say."""
+    cells = [c for c in rows[0] if name_of(c) in ("td", "th")] if rows else []
+    columns = [c for c in table if name_of(c) in ("colgroup", "col")]
+    for elements in (cells, columns, [c for group in columns for c in group]):
+        if any(_span(e, "colspan") > 1 or _span(e, "span") > 1 for e in elements):
+            continue
+        widths = [_width(e) for e in elements]
+        if widths and all(widths) and 95 <= sum(widths) <= 105:
+            return tuple(accumulate(widths, initial=0.0))
+    return ()
+
+
+def _width(element: Any) -> float:
+    for text in (element.get("style") or "", f"width:{attribute(element, 'width')}"):
+        if match := _PERCENT.search(text):
+            return float(match[1] or match[2])
+    return 0.0
 
 
 def table_grid(table: Any, what: str = "the table") -> Grid:
@@ -31,7 +64,7 @@ def table_grid(table: Any, what: str = "the table") -> Grid:
                 _span(cell, "rowspan"),
                 _span(cell, "colspan"),
                 flat.plain,
-                indent_of(cell) if flat.text else 0.0,
+                indent_of(cell) + 4.0 * flat.lead if flat.text else 0.0,
                 name_of(cell) == "th" or bool(_BOLD.search(cell.get("style") or "")),
                 flat.marks,
             )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .blocks import Block, Paragraph, TableBlock
 from .grid import grid_of
-from .html import Block, Paragraph, TableBlock
 
 _RULE = re.compile(r"\s*\|?\s*:?-{1,}:?\s*(\|\s*:?-{1,}:?\s*)*\|?\s*")
 _CELLS = re.compile(r"(?<!\\)\|")

@@ -1,4 +1,4 @@
-"""Numbers in running text that may be facts: amounts, percentages, counts of shares."""
+"""Numbers in running text and in labels that may be facts: amounts, percentages, counts of shares."""
 
 from __future__ import annotations
 
@@ -7,24 +7,37 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .currencies import CURRENCY
 from .datatypes import guess_mention
 from .grid import Mark
+from .numbers import DASHES, MAGNITUDE
 
-_NUMBER = re.compile(r"(?<![\w.,/-])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w/-]|[.,]\d)")
+_FIGURE = r"(?:\d{1,3}(?:,\d{2,3}){0,8},\d{3}|\d{1,3}(?:['’]\d{3}){1,8}|\d+)(?:\.\d+)?"
+_NUMBER = re.compile(
+    rf"(?<![\w.,/])(?P<figure>{_FIGURE})(?:(?:bn|mn|mm|[mbk])\b)?(?![\w/]|[.,]\d|[{DASHES}][^\W\d])",
+    re.IGNORECASE,
+)
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)[a-z]*\.?"
 _DATE_BEFORE = re.compile(
-    rf"{_MONTH}\s*(?:\d{{1,2}},?\s*)?$|\b(?:fiscal|year|in|of|since|FY)\s*$", re.IGNORECASE
+    rf"\b(?:{_MONTH}\s*(?:\d{{1,2}},?\s*)?|(?:fiscal|year|in|of|since|FY)\s*)$", re.IGNORECASE
 )
+_DATE = re.compile(r"\d{1,2}|(?:19|20)\d\d")
 _REFERENCE = re.compile(
-    r"(?:note|notes|item|items|part|section|exhibit|rule|page|no\.|number|level|tier|form|topic|asc|asu|"
+    r"\b(?:note|notes|item|items|part|section|exhibit|rule|page|no\.|number|level|tier|form|topic|asc|asu|"
     r"act of|title|chapter|article|step|phase|table|schedule|regulation|file)\s*(?:\w{1,2}-)?$",
     re.IGNORECASE,
 )
+_MONEY_BEFORE = re.compile(rf"(?:{CURRENCY})\s?[({DASHES}]?\s?$")
+_CODE_AFTER = re.compile(rf"\s?(?:{CURRENCY})(?!\w)")
 _UNIT_AFTER = re.compile(
-    r"\s*(?:%|percent|basis points|million|billion|thousand"
+    rf"\s*(?:%|percent|per cent|basis points|bps\b|{MAGNITUDE}"
     r"|(?:\w+ ){0,4}(?:shares|units|options|RSUs|PSUs)\b)",
     re.IGNORECASE,
 )
+_PERCENT_AFTER = re.compile(r"\s*(?:%|per ?cent|basis points|bps\b)", re.IGNORECASE)
+_RANGE = re.compile(rf"\s?(?:%|percent)?\s?(?:[{DASHES}]|to|and|through)\s?(?:{CURRENCY})?\s?", re.IGNORECASE)
+_JOINED = re.compile(rf"[{DASHES}]$")
+_SIGNED = re.compile(rf"(?:^|[\s(%\d]|{CURRENCY})[{DASHES}]$")
 
 
 @dataclass(frozen=True)
@@ -37,24 +50,57 @@ class Mention:
     mark: Mark | None = None
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    start: int
+    end: int
+    sure: bool
+    """Whether its own surroundings say that it is an amount."""
+    barred: bool
+    """Whether they say that it is a date or a reference."""
+
+
 def find_mentions(text: str, marks: tuple[Mark, ...] = ()) -> Iterator[Mention]:
     """The numeric mentions of a passage in order: every tagged one, and every untagged number that has a
-    currency sign, a unit, a thousands separator or a decimal point and is no date or reference."""
+    currency sign, a unit, a thousands separator or such a number as the other end of its range, and is no
+    date or reference."""
     found = [Mention(m.start, m.end, guess_at(text, m.start, m.end), m) for m in marks]
     starts, ends = _covered(marks)
-    for match in _NUMBER.finditer(text):
-        start, end = match.span()
-        before_end = bisect_left(starts, end)
-        if before_end and ends[before_end - 1] > start:
+    candidates = [
+        c for c in _candidates(text) if not ((n := bisect_left(starts, c.end)) and ends[n - 1] > c.start)
+    ]
+    for place, one in enumerate(candidates):
+        if one.barred:
             continue
-        before, after = text[max(0, start - 40) : start], text[end : end + 40]
-        if _DATE_BEFORE.search(before) or _REFERENCE.search(before):
-            continue
-        money = re.search(r"[$€£¥]\s*\(?$", before)
-        figure = match[0]
-        if money or _UNIT_AFTER.match(after) or "," in figure:
-            found.append(Mention(start, end, guess_at(text, start, end)))
+        near = [
+            c for c in candidates[max(0, place - 1) : place + 2] if c is not one and c.sure and not c.barred
+        ]
+        if one.sure or any(_ranges(text, *sorted((one, c), key=lambda c: c.start)) for c in near):
+            found.append(Mention(one.start, one.end, guess_at(text, one.start, one.end)))
     yield from sorted(found, key=lambda m: (m.start, m.end))
+
+
+def _candidates(text: str) -> Iterator[_Candidate]:
+    if not any(map(str.isdigit, text)):
+        return
+    for match in _NUMBER.finditer(text):
+        start, end = match.span("figure")
+        before, after = text[max(0, start - 40) : start], text[end : end + 40]
+        if _JOINED.search(before) and not _SIGNED.search(before):
+            continue  # COVID-19
+        money = _MONEY_BEFORE.search(before) or _CODE_AFTER.match(after)
+        sure = bool(
+            money or _UNIT_AFTER.match(after) or "," in match[0] or "’" in match[0] or "'" in match[0]
+        )
+        counted = money or _PERCENT_AFTER.match(after)
+        dated = _DATE.fullmatch(text, start, end) and _DATE_BEFORE.search(before)
+        barred = bool(dated or _REFERENCE.search(before)) and not counted
+        yield _Candidate(start, end, sure, barred)
+
+
+def _ranges(text: str, low: _Candidate, high: _Candidate) -> bool:
+    """Whether two numbers are the ends of a range: nothing but "to" or a dash stands between them."""
+    return high.start - low.end <= 12 and _RANGE.fullmatch(text, low.end, high.start) is not None
 
 
 def _covered(marks: tuple[Mark, ...]) -> tuple[list[int], list[int]]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.loci import company_key, same_company
 from .document import Document
-from .html import NotWellFormed, Page, open_page, parse_blocks
+from .html import parse_blocks
 from .identity import content_digest, declared_filing
 from .markdown import read_markdown
+from .page import NotWellFormed, Page, open_page
 from .sheets import read_csv_table, read_workbook
 from .source import read_text
 
@@ -71,6 +72,8 @@ def _read_page(path: Path, document: Document) -> Document:
         document = Document(document.content, document.name, company=document.company)
         document.notes.append("the page is not well-formed XML; it was read as HTML")
         document.add_blocks(parse_blocks(path, page))
+    for text in page.alone:
+        document.pass_over("numbers without words", "text", text)
     if not page.tables:
         document.notes.append("the page has no tables; only numbers in its text were read")
     if page.encoding not in ("utf-8", "utf-8-sig"):

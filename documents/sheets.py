@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..retrievers.errors import InputError, MissingExtra
+from .blocks import Block, TableBlock
 from .bookcheck import check_book
 from .formats import show_number, without_exponent
 from .grid import MAX_CELLS, MAX_ROWSPAN, Grid, GridBuilder
-from .html import Block, TableBlock
 from .numbers import Style, is_year, parse_number
 
 

@@ -23,6 +23,10 @@ _UNIT = re.compile(
     r"|(?:usd|eur|gbp|chf) ?(?:mm?|mn|bn|k|'000s?)",
     re.IGNORECASE,
 )
+_MEASURE = re.compile(
+    r"thousand|million|billion|percent|dollar|euro|\busd\b|\beur\b|\bgbp\b|[$€£¥₹]|%|shares|\b000s?\b|lakh|crore",
+    re.IGNORECASE,
+)
 _STUB = re.compile(
     r"country|countries|(?:line )?items?|metrics?|indicators?|regions?|segments?|descriptions?|accounts?|"
     r"name|category|categories",
@@ -53,6 +57,15 @@ _DATES = re.compile(
 )
 
 
+_NAMED = re.compile(
+    r"(?:FY|CY|[QH][1-4]\s?)?(?:19|20)\d\d\b|\b[QH][1-4]\b|\b[1-4][QH]\b"
+    r"|\b(?:level|tier|stage|note|class|series|tranche|phase|form)s?\s\w{1,3}\b|\(\w{1,2}\)|[¹²³⁴-⁹]"
+    rf"|\b{_MONTH}\s{{0,2}}\d{{1,2}}\b|\b\d{{1,2}}\s{{1,2}}{_MONTH}"
+    r"|\b\d{1,2}[ -](?:months?|weeks?|years?|days?)\b"
+    r"|\b\d{1,2}[/.]\d{1,2}[/.](?:\d\d)?\d\d\b|\b\d{4}-\d\d-\d\d\b",
+    re.IGNORECASE,
+)
+"""What has digits and is no figure: dates, periods, names of rank, footnote marks."""
 _FOUR = re.compile(r"\d{4}")
 _A_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
@@ -62,6 +75,11 @@ def heads_years(label: str) -> bool:
     of the table."""
     text = label.strip()[:200]
     return any(p.fullmatch(text) for p in (_UNIT, _PERIOD_ALONE, _ENDED, _STUB))
+
+
+def heads_units(label: str) -> bool:
+    """Whether a text says nothing but units: ``(in millions)``, ``In thousands, except per share``."""
+    return _UNIT.fullmatch(label.strip()[:200]) is not None and _MEASURE.search(label) is not None
 
 
 def neighbours(years: Iterable[str]) -> bool:
@@ -90,3 +108,8 @@ def follow(years: Iterable[str]) -> bool:
     """Whether years may head neighbouring columns: each is at most a decade from the one before."""
     numbers = [int(m[0]) for m in map(_FOUR.search, years) if m]
     return all(abs(b - a) <= 10 for a, b in pairwise(numbers))
+
+
+def has_figure(text: str) -> bool:
+    """Whether a text has digits beside those of its dates, periods and names such as "Level 1"."""
+    return any(map(str.isdigit, text)) and any(map(str.isdigit, _NAMED.sub("", text[:1000])))

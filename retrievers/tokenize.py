@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from ..signatures.letters import fold
 from ..signatures.tokenize import FUNCTION_WORDS, Pieces, WordTokenizer, tok, tok_set
 from .errors import InputError, MissingExtra
 
@@ -70,7 +71,7 @@ def lucene_porter() -> Tokenizer:
     def pieces(word: str) -> Pieces:
         return (), () if word in LUCENE_STOP_WORDS else (stem(word),)
 
-    return WordTokenizer(lambda text: words.findall(text.lower()), pieces)
+    return WordTokenizer(lambda text: words.findall(fold(text).lower()), pieces)
 
 
 TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"tok": lambda: tok, "lucene-porter": lucene_porter}

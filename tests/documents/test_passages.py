@@ -2,9 +2,9 @@
 
 import pytest
 from abduce.documents import document as assemble
+from abduce.documents.blocks import Paragraph
 from abduce.documents.document import MAX_PASSAGE, Document
 from abduce.documents.grid import Mark
-from abduce.documents.html import Paragraph
 from abduce.documents.mentions import find_mentions
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,8 +6,8 @@ import sys
 import zipfile
 
 import pytest
-from abduce.documents import document as assemble
 from abduce.documents import grid, html, source
+from abduce.documents import markup as assemble
 from abduce.documents.read import read_document
 from abduce.retrievers.errors import InputError
 
@@ -204,7 +204,7 @@ def test_a_huge_page_needs_little_memory(tmp_path):
         out.write("</body></html>")
     code = (
         "import resource, sys\nfrom pathlib import Path\n"
-        "from abduce.documents.html import Page, parse_blocks\n"
+        "from abduce.documents.html import parse_blocks\nfrom abduce.documents.page import Page\n"
         "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "n = sum(1 for _ in parse_blocks(Path(sys.argv[1]), Page()))\n"
         "print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)"

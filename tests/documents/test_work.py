@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from abduce.documents import grid, headers
+from abduce.documents import grid, headers, sections
 from abduce.documents.grid import GridBuilder, grid_of
 from abduce.documents.headers import locate
 from abduce.retrievers.errors import InputError
@@ -75,7 +75,7 @@ def test_headers_do_not_grow_with_the_rows_above(shape):
         for header in (place.row_header, place.column_header):
             assert len(header.split(" | ")) <= headers.MAX_PARTS
             assert len(header) <= headers.MAX_HEADER
-        assert len(place.row_header.split(" | ")) <= headers.MAX_NESTED + 1
+        assert len(place.row_header.split(" | ")) <= sections.MAX_NESTED + 1
     assert place.row_header.endswith("x499")
 
 

@@ -1,0 +1,213 @@
+"""Pieces of text with places on a page (positioned blocks, the words of a PDF, rows of one-row tables), as
+tables and paragraphs.
+
+Pieces at one height make a line. A line with figures beside other pieces is a row of a table; the columns are
+where its figures stand, and headings hold for the columns that they stand over.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from .blocks import Block, Paragraph, TableBlock
+from .grid import Cell, Grid, GridBuilder, Mark
+
+WIDE = 90
+"""Characters of a lone piece from which on it is running text, not a row of a table."""
+
+APART = 4
+"""Lines without figures that end a table."""
+
+MAX_ABOVE = 600
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text from ``x0`` to ``x1``, its line from ``top`` to ``bottom``; all in one unit, downwards.
+
+    ``figure`` tells a value. ``place`` is what the source calls it (a page and a box).
+    """
+
+    text: str
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    marks: tuple[Mark, ...] = ()
+    plain: str = ""
+    bold: bool = False
+    place: str = ""
+
+    @property
+    def cell(self) -> Cell:
+        return Cell(self.text, 0, 0, plain=self.plain or self.text, marks=self.marks)
+
+
+Line = Sequence[Piece]
+
+
+def lines_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
+    """The pieces by lines, from the top, each from the left. What overlaps by half its height is one line."""
+    lines: list[list[Piece]] = []
+    low = 0.0
+    for piece in sorted(pieces, key=lambda p: ((p.top + p.bottom) / 2, p.x0)):
+        middle = (piece.top + piece.bottom) / 2
+        if lines and middle <= low:
+            lines[-1].append(piece)
+        else:
+            lines.append([piece])
+            low = middle + max(1.0, 0.4 * (piece.bottom - piece.top))
+    return [sorted(line, key=lambda p: p.x0) for line in lines]
+
+
+def blocks_of(lines: Sequence[Line], what: str, above: str = "") -> Iterator[Block]:
+    """The tables and paragraphs of a page, in reading order."""
+    rows = [_is_row(line) for line in lines]
+    start = 0
+    while start < len(lines):
+        first = next((i for i in range(start, len(lines)) if rows[i]), len(lines))
+        last, end = first, first + 1
+        while end < len(lines) and end - last <= APART and not _is_text(lines[end]):
+            last = end if rows[end] else last
+            end += 1
+        top = _headings_begin(lines, start, first) if first < len(lines) else first
+        for paragraph in _paragraphs(lines[start:top]):
+            yield paragraph
+            above = paragraph.text[-MAX_ABOVE:]
+        if first < len(lines):
+            yield TableBlock(grid_of_lines(lines[top : last + 1], what), above)
+            above = ""
+        start = last + 1
+
+
+def _is_row(line: Line) -> bool:
+    """Whether a line is a row with a value: a tagged one, or a figure beside other pieces."""
+    if any(p.marks for p in line):
+        return True
+    return len(line) > 1 and any(p.cell.figure or p.cell.yearlike for p in line[1:]) and not _is_text(line)
+
+
+def _is_text(line: Line) -> bool:
+    return len(line) == 1 and len(line[0].text) > WIDE and not any(p.marks for p in line)
+
+
+def _headings_begin(lines: Sequence[Line], start: int, first: int) -> int:
+    """The first of the lines right above a table that head its columns: short pieces right of its labels."""
+    values = [p for p in lines[first] if p.cell.figure]
+    edge = min((p.x0 for p in values), default=lines[first][0].x1)
+    left = lines[first][0].x0
+    top = first
+    while top > start and first - top < 2 * APART:
+        line = lines[top - 1]
+        beyond = [p for p in line if p.x0 > left + (edge - left) / 2]
+        if _is_text(line) or (not beyond and len(line) > 1):
+            break
+        if not beyond and not any(
+            p.x0 > left + (edge - left) / 2 for other in lines[max(start, top - 3) : top - 1] for p in other
+        ):
+            break
+        top -= 1
+    return top
+
+
+def _paragraphs(lines: Sequence[Line]) -> Iterator[Paragraph]:
+    """Lines without a table between them as paragraphs: a gap of more than a line's height parts them."""
+    run: list[Piece] = []
+    for line in lines:
+        if run and line[0].top - run[-1].bottom > 0.9 * max(run[-1].bottom - run[-1].top, 1.0):
+            yield _paragraph(run)
+            run = []
+        run += line
+    if run:
+        yield _paragraph(run)
+
+
+def _paragraph(pieces: Sequence[Piece]) -> Paragraph:
+    text, marks = "", []
+    for piece in pieces:
+        text += " " if text else ""
+        marks += [Mark(m.name, m.start + len(text), m.end + len(text), m.unit) for m in piece.marks]
+        text += piece.text
+    return Paragraph(text, tuple(marks))
+
+
+def grid_of_lines(lines: Sequence[Line], what: str) -> Grid:
+    """Lines as the rows of a table: labels in column 0, values where they line up, headings over the columns
+    whose middle they cover."""
+    figures = [p for line in lines for p in line if p.cell.figure and (p is not line[0] or p.marks)]
+    columns = _columns(figures)
+    middles = [(low + high) / 2 for low, high in columns]
+    lows = [low for low, _ in columns]
+    left = min((line[0].x0 for line in lines if line[0].cell.worded), default=0.0)
+    first = columns[0][0] if columns else left
+    indents = _indents(lines, left)
+    builder = GridBuilder(what)
+    for line in lines:
+        builder.row()
+        placed: dict[int, tuple[int, list[Piece]]] = {}
+        for piece in line:
+            col, span = _span(piece, lows, columns, middles, left, first)
+            if col in placed and piece.cell.placeholder:
+                continue
+            placed.setdefault(col, (span, []))[1].append(piece)
+        for col in sorted(placed):
+            span, pieces = placed[col]
+            whole = _paragraph(pieces)
+            head = pieces[0]
+            builder.cell(
+                whole.text,
+                colspan=span,
+                plain=head.plain if len(pieces) == 1 else "",
+                indent=indents.get(id(head), 0.0) if col == 0 else 0.0,
+                bold=head.bold,
+                marks=whole.marks,
+                col=col,
+                place=head.place,
+            )
+    return builder.build()
+
+
+def _columns(figures: Sequence[Piece]) -> list[tuple[float, float]]:
+    """Where the values stand: runs of places that overlap."""
+    columns: list[tuple[float, float]] = []
+    for low, high in sorted((p.x0, p.x1) for p in figures):
+        if columns and low < columns[-1][1] - 0.3 * (high - low):
+            columns[-1] = columns[-1][0], max(columns[-1][1], high)
+        else:
+            columns.append((low, high))
+    return columns
+
+
+def _span(
+    piece: Piece,
+    lows: Sequence[float],
+    columns: Sequence[tuple[float, float]],
+    middles: Sequence[float],
+    left: float,
+    first: float,
+) -> tuple[int, int]:
+    """The grid column of a piece and how many it covers."""
+    if not columns or (piece.x0 < left + (first - left) / 2 and not piece.cell.figure):
+        return 0, 1
+    if piece.cell.figure:
+        at = max(0, bisect_right(lows, (piece.x0 + piece.x1) / 2) - 1)
+        return at + 1, 1
+    low, high = bisect_left(middles, piece.x0), bisect_right(middles, piece.x1)
+    if high > low:
+        return low + 1, high - low
+    middle = (piece.x0 + piece.x1) / 2
+    near = min(range(len(columns)), key=lambda i: abs(middles[i] - middle)) if len(columns) < 50 else low
+    return min(near, len(columns) - 1) + 1, 1
+
+
+def _indents(lines: Sequence[Line], left: float) -> dict[int, float]:
+    """How far labels are moved in; nearly the same is the same."""
+    found: dict[int, float] = {}
+    levels: list[float] = []
+    for piece in sorted((line[0] for line in lines if line[0].cell.worded), key=lambda p: p.x0):
+        if not levels or piece.x0 - levels[-1] > 2.0:
+            levels.append(piece.x0)
+        found[id(piece)] = round(levels[-1] - left, 1)
+    return found

@@ -1,0 +1,128 @@
+"""What the layout of a grid says without saying it: headings that reach over columns, tables side by side."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from .grid import Cell, Grid
+from .years import names_period
+
+_INNER = re.compile(
+    r"\b(?:location|caption|classification|line item|type|nature|description|maturity|currency|basis|method"
+    r"|technique|input|counterparty|rating|status|segment|country|hierarchy|level|instrument|security|date|term|name|title)s?\b",
+    re.IGNORECASE,
+)
+"""Headings of a column of words that tells more of its row, not of the values after it."""
+MAX_HEADING_ROWS = 12
+"""Rows of headings above the first values that are looked at."""
+_SUM = re.compile(r"total\b", re.IGNORECASE)
+
+
+def spread_headings(grid: Grid) -> Grid:
+    """The grid with headings that reach to the right over empty places, as a merged heading would.
+
+    That is how a CSV text writes ``Three months`` over 2024 and 2023: once, and nothing beside it. A row of
+    headings in which a cell spans says itself what it covers and is left alone.
+    """
+    first = _first_values(grid)
+    rows = list(grid.rows)
+    lower: list[Cell] = []
+    for r in range(min(first, len(rows)) - 1, max(-1, first - MAX_HEADING_ROWS - 1), -1):
+        own = _own(rows[r], r)
+        if len(lower) > 1 and not any(c.colspan > 1 or c.rowspan > 1 for c in rows[r]):
+            spans = _spans([c for c in rows[r] if c.row == r and c.col >= lower[0].col], lower)
+            rows[r] = [replace(c, colspan=spans[c.col] - c.col) if c.col in spans else c for c in rows[r]]
+        if len(own) > 1:
+            lower = own
+    return Grid(rows)
+
+
+def _own(row: Sequence[Cell], r: int) -> list[Cell]:
+    """What begins in a row, but for a label in the first column."""
+    found = [c for c in row if c.row == r and not c.placeholder]
+    return found[1:] if found and found[0].col == 0 and len(found) > 1 else found
+
+
+def _spans(uppers: Sequence[Cell], lower: Sequence[Cell]) -> dict[int, int]:
+    """Column of each heading that reaches on, and the column after its last."""
+    if not uppers or len(lower) <= len(uppers):
+        return {}
+    starts = [c.col for c in lower]
+    groups: list[list[Cell]] = []
+    for place, upper in enumerate(uppers):
+        end = uppers[place + 1].col if place + 1 < len(uppers) else lower[-1].end
+        groups.append(list(lower[bisect_left(starts, upper.col) : bisect_left(starts, end)]))
+    if any(not g or g[0].col != u.col for g, u in zip(groups, uppers, strict=True)):
+        return {}
+    widest = max((len(g) for g in groups[:-1]), default=len(groups[-1]))
+    groups[-1] = groups[-1][:widest]
+    texts = [[c.text for c in g] for g in groups]
+    alike = len(groups) > 1 and all(t == texts[0] for t in texts)
+    if not (alike or any(names_period(u.text) for u in uppers) or uppers[0].col == lower[0].col):
+        return {}
+    return {u.col: g[-1].end for u, g in zip(uppers, groups, strict=True) if len(g) > 1}
+
+
+def _first_values(grid: Grid) -> int:
+    return next(
+        (r for r, row in enumerate(grid.rows) if any(c.figure and not c.loose for c in row)), len(grid.rows)
+    )
+
+
+def side_by_side(grid: Grid) -> Iterator[tuple[Grid, int]]:
+    """The tables that stand beside each other in one grid, left to right, each with its first column.
+
+    A second column of labels begins another table where what stands left of it has values of its own, and
+    both have headings in common, a total, or rows that only one of them has.
+    """
+    left = 0
+    while (split := _second_labels(grid, left)) is not None:
+        yield Grid([[c for c in row if c.col < split] for row in grid.rows]), left
+        grid = Grid([[c for c in row if c.end > split] for row in grid.rows])
+        left = split
+    yield grid, left
+
+
+def _second_labels(grid: Grid, left: int) -> int | None:
+    """The column of the second labels, counted from ``left``."""
+    starts: dict[int, list[Cell]] = {}
+    first = _first_values(grid)
+    for row in grid.rows[first:]:
+        for cell in row:
+            if cell.col > left and cell.worded:
+                starts.setdefault(cell.col, []).append(cell)
+    for col in sorted(starts):
+        if len(starts[col]) >= 2 and _begins_table(grid, first, left, col, starts[col]):
+            return col
+    return None
+
+
+def _begins_table(grid: Grid, first: int, left: int, col: int, labels: Sequence[Cell]) -> bool:
+    here = {c.row for c in labels}
+    both = alone = 0
+    sums = [False, False]
+    for r in range(first, len(grid.rows)):
+        own = [c for c in grid.rows[r] if c.row == r]
+        west, east = [c for c in own if c.end <= col], [c for c in own if c.col >= col]
+        values = [any(c.figure or c.yearlike for c in side) for side in (west, east)]
+        if values[1] and r not in here and any(c.worded for c in west):
+            return False  # a value there belongs to the label on the left
+        words = [c for c in west if c.worded]
+        if len(words) > 1 and values[0]:
+            return False  # the left table has words beside its labels: so may the columns after it
+        both += all(values)
+        alone += bool(words or values[0]) != bool(east)
+        for i, side in enumerate((west, east)):
+            sums[i] |= any(_SUM.match(c.text) for c in side if c.worded)
+    if both < 2 or len({c.text for c in labels}) * 5 < 4 * len(labels):
+        return False
+    heads = [[c for c in row if c.row == r] for r, row in enumerate(grid.rows[:first])]
+    if any(_INNER.search(c.text) for row in heads for c in row if c.col <= col < c.end and c.colspan < 3):
+        return False
+    west_heads = {c.text for row in heads for c in row if c.end <= col and c.col > left}
+    east_heads = {c.text for row in heads for c in row if c.col > col}
+    apart = not any(c.end == col for row in grid.rows for c in row)
+    return bool(west_heads & east_heads) or all(sums) or alone > 0 or apart
