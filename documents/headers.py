@@ -290,7 +290,7 @@ class HeaderReader:
         return not (chain and dates_column(chain[-1]))
 
     def _has_data(self, own: list[Cell], label: Cell) -> bool:
-        """Whether a row without values still is a data row: dashes, dates or what cannot be read stand in it."""
+        """Whether a row without values still is a data row: of dashes, dates or what cannot be read."""
         return any(
             c is not label and ((c.placeholder and c.text.strip()) or c.yearlike or c.unknown) for c in own
         )
