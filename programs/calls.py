@@ -265,7 +265,7 @@ def ask_about(
                 raise
             trace.count("context_backoffs")
             continue
-        if " ... " in evidence.get("source_context", ""):
+        if "source_context" in evidence and len(serializer.context(fact.context)) > cap:
             trace.count("truncated_contexts")
         return answer
     raise AssertionError("the last cap returns or raises")

@@ -86,6 +86,8 @@ class Selector(Stateful):
                         budget=SELECTOR_TOKENS,
                         inputs={"candidates": shown},
                     )
+                if cut != DEFINITION_CUTS[0]:
+                    trace.count("selector_cut_definitions")
                 break
             except ContextWindowExceededError:
                 trace.count("selector_backoffs")

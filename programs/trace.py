@@ -79,7 +79,7 @@ class Trace:
     ``truncated_contexts``, ``context_backoffs``, ``unnormalised_values``,
     ``failed_verifications`` (the call failed: v_j = 0),
     ``empty_verifications`` (nothing was judged: v_j = 0), ``verified_again`` (a replay asked the verifier),
-    ``selector_invented_ids``, ``selector_failed``.
+    ``selector_invented_ids``, ``selector_cut_definitions``, ``selector_backoffs``, ``selector_failed``.
 
     ``settings`` are the method's, with ``verifier`` (its kind) where the hypotheses have dimensions.
     """

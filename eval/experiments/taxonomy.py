@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...data.example import fingerprint
+from ...data.example import Example, fingerprint
 from ...programs.methods import PROGRAMS, Parts, build, check_replay
 from ...programs.presets import scopes
 from ...programs.replay import Replay
 from ...programs.spec import Spec
 from ...retrievers import registry
+from ...retrievers.base import Where
 from ...retrievers.built import Retrievers
 from ...retrievers.errors import InputError
 from ...tagging.precedents import PrecedentSource
@@ -22,6 +24,8 @@ from ..runs.row import Row
 from ..runs.seeded import Seeded
 from ..runs.state import state_fingerprint
 from .experiment import Experiment
+
+log = logging.getLogger(__name__)
 
 
 def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: bool, seed: int) -> Any:
@@ -37,6 +41,17 @@ def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: boo
     if spec.needs_model or spec.replay:
         program = Seeded(program, seed)
     return Recorded(program, logs.of(name, seed)) if replayed else program
+
+
+def _warm(parts: Parts, settings: Mapping[str, Any], examples: Sequence[Example]) -> None:
+    """Ask a row's retriever once for each datatype of the examples: it builds what it builds on first use."""
+    kinds = sorted({str(e.inputs["fact"].datatype or "") for e in examples})
+    try:
+        parts.retriever(settings).search(
+            ["value"] * len(kinds), 1, [Where(datatype=k or None) for k in kinds]
+        )
+    except Exception as e:  # noqa: BLE001 - what is wrong is told by the examples, each in its own record
+        log.info("the retriever could not be warmed up: %s", e)
 
 
 COSTLY = frozenset({"dense", "hybrid", "rerank", "milvus"})
@@ -135,5 +150,6 @@ def make_rows(
             takes_gold=spec.needs_gold and not spec.replay,
             ready=ready if spec.needs_model else None,
             reference=row.reference,
+            warm=partial(_warm, parts, spec.retriever),
         )
     return list(rows.values())

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...retrievers.errors import InputError
 from ..runs.comparison import NO_CONTEXTS
 from ..runs.run import Run
-from ..stats import holm
+from ..stats import holm, mean_sd
 from ..tables import Cell, Table, Value, p_value
 
 HEADLINES = ("MRR", "Acc", "R@10")
@@ -106,7 +106,8 @@ def cost_table(run: Run) -> Table:
     """Means per example: model calls, tokens, retrievals and whatever else was counted, and seconds.
 
     What is 0 everywhere is left out. Seconds are wall time of one example in the program; where examples
-    ran side by side they overlap.
+    ran side by side they overlap. The whole run is the time in which any example of the row was under way,
+    with its deviation over seeds. A row's reference may name a column (``"llm calls"``, ``"retrievals"``).
     """
     names = list(dict.fromkeys(c for row in run.rows for c, v in row.costs.items() if np.nansum(v) > 0))
     rows: list[list[Value]] = []
@@ -114,14 +115,19 @@ def cost_table(run: Run) -> Table:
         line: list[Value] = [row.name]
         for name in names:
             values = row.costs.get(name)
-            line.append(None if values is None else Cell(_nanmean(values), digits=1))
-        known = row.seconds[~np.isnan(row.seconds)]
-        if len(known):
-            line += [Cell(float(known.mean()), 4), Cell(float(np.quantile(known, 0.95)), 4)]
+            reference = row.reference.get(name.replace("_", " "))
+            mean = None if values is None else _nanmean(values)
+            known = mean is not None or reference is not None
+            line.append(Cell(mean, digits=1, reference=reference) if known else None)
+        seconds = row.seconds[~np.isnan(row.seconds)]
+        if len(seconds):
+            line += [Cell(float(seconds.mean()), 4), Cell(float(np.quantile(seconds, 0.95)), 4)]
         else:
             line += [None, None]
-        rows.append(line)
-    columns = ["row", *(n.replace("_", " ") for n in names), "seconds", "95th %"]
+        walls = row.walls()
+        wall, sd = mean_sd(walls) if walls else (None, None)
+        rows.append([*line, Cell(wall, 1, sd=sd)])
+    columns = ["row", *(n.replace("_", " ") for n in names), "seconds", "95th %", "whole run (s)"]
     return Table(columns, rows, title="Cost per example")
 
 

@@ -38,7 +38,8 @@ HYPOTHESES = ("hypotheses a fact", "dimensions resolved", "Cov@J", "single R@K",
 ENDS = ("MRR (end)", "top-1 (end)")
 FIRST, LAST = "R@50 round 1", "R@50 full episode"
 ROUNDS = (FIRST, LAST, "difference", "churn", "rounds used", "full budget", "round one only")
-COLUMNS = frozenset({*COVERAGE, *VERIFIER, *HYPOTHESES, *ENDS, *ROUNDS})
+COSTS = ("llm calls", "retrievals")
+COLUMNS = frozenset({*COVERAGE, *VERIFIER, *HYPOTHESES, *ENDS, *ROUNDS, *COSTS})
 """Columns of analyses that a row's ``reference`` may name."""
 
 

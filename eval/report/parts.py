@@ -36,6 +36,7 @@ def subset(run: Run, field: str, value: str) -> Run:
             seconds=row.seconds[:, mask],
             failed=row.failed[:, mask],
             done=row.done[:, mask],
+            began=None if row.began is None else row.began[:, mask],
             reference={},
             lines=(),
         )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ..stats import Difference, PairedCounts
 from ..tables import Cell, Table, Value, p_value
 
-
 NO_CONTEXTS = (
     "All examples are of one source context: there is nothing to resample, so there is no interval and no p."
 )

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ...data.example import Example
 from ...retrievers.errors import InputError
 from ...retrievers.files import make_folder, write_bytes, write_text
-from ...data.example import Example
 from ..metrics import RANKING_MEASURES, grades_of, score_ranking
+from .folder import file_name
 from .outcome import Outcome, RowResult
 from .run import Run
-from .folder import file_name
 from .trec import TrecRanking, read_qrels, read_run, write_qrels, write_run
 
 

@@ -63,4 +63,5 @@ def _reordered(row: RowResult, name: str, order: Sequence[int]) -> RowResult:
         seconds=row.seconds[:, places],
         failed=row.failed[:, places],
         done=row.done[:, places],
+        began=None if row.began is None else row.began[:, places],
     )

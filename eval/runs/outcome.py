@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,20 +10,25 @@ from typing import Any
 import numpy as np
 
 from ...data.example import Example
-from .row import Codec
 from ..stats import Floats, mean_sd
+from .row import Codec
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one row did on one example. ``error`` is None where it did not fail; ``incomplete`` says that
-    something beside the row's own work did (a judge's server), so that trying again may add to it."""
+    """What one row did on one example.
+
+    ``began`` is when, in seconds since 1970 (NaN: not known), ``seconds`` how long it took. ``error`` is None
+    where it did not fail; ``incomplete`` says that something beside the row's own work did (a judge's
+    server), so that trying again may add to it.
+    """
 
     metrics: Mapping[str, float]
     cost: Mapping[str, float]
     seconds: float
     error: Mapping[str, str] | None
     incomplete: bool = False
+    began: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +37,8 @@ class RowResult:
 
     A failed example has 0 in every measure of the row. NaN: the measure does not apply to the example, or
     (in an unfinished run) the example is not done. ``costs`` has NaN where an example failed. ``errors``
-    has the reason of each failure by (seed, example id): type, message (one line) and place.
+    has the reason of each failure by (seed, example id): type, message (one line) and place. ``began``:
+    when each example was begun, in seconds since 1970.
     """
 
     name: str
@@ -45,6 +52,7 @@ class RowResult:
     settings: Mapping[str, Any] = field(default_factory=dict)
     lines: Sequence[bytes] = ()
     errors: Mapping[tuple[int, str], Mapping[str, str]] = field(default_factory=dict)
+    began: Floats | None = None
 
     @classmethod
     def collect(
@@ -79,9 +87,28 @@ class RowResult:
             for e, o in zip(examples, line, strict=True)
             if o is not None and o.error is not None
         }
+        began = _grid([[o.began if o else None for o in line] for line in grid])
         return cls(
-            name, list(seeds), values, costs, seconds, failed, done, reference, settings, lines, errors
+            name, list(seeds), values, costs, seconds, failed, done, reference, settings, lines, errors, began
         )
+
+    def walls(self) -> list[float]:
+        """The wall time of the whole row in seconds, one value per seed where it is known.
+
+        It is for how long at least one of its examples was under way; pauses between sessions are left out.
+        """
+        if self.began is None:
+            return []
+        found = []
+        for began, seconds in zip(self.began, self.seconds, strict=True):
+            known = ~(np.isnan(began) | np.isnan(seconds))
+            order = np.argsort(began[known])
+            starts, ends = began[known][order], (began + seconds)[known][order]
+            if len(starts):
+                reached = np.maximum.accumulate(ends)
+                gaps = np.maximum(0.0, starts[1:] - reached[:-1]).sum()
+                found.append(float(reached[-1] - starts[0] - gaps))
+        return found
 
     def per_example(self, measure: str) -> Floats:
         """The mean over seeds for each example, shape (examples,); NaN where the measure does not apply."""
@@ -106,8 +133,9 @@ def _mean(table: Floats, axis: int) -> Floats:
 
 def read_outcome(record: Mapping[str, Any], gold: Any, codec: Codec | None) -> Outcome:
     """An outcome from a record read back; scored anew by ``codec``, or as it was scored where None."""
+    began = float(record.get("began", math.nan))
     if record["status"] != "ok":
-        return Outcome({}, {}, record["seconds"], record["error"])
+        return Outcome({}, {}, record["seconds"], record["error"], began=began)
     metrics = codec.score(record, gold) if codec is not None else record["metrics"]
     incomplete = bool(record.get("incomplete", False))
-    return Outcome(metrics, record.get("cost", {}), record["seconds"], None, incomplete)
+    return Outcome(metrics, record.get("cost", {}), record["seconds"], None, incomplete, began)

@@ -42,7 +42,8 @@ COUNTED = (
 
 class QuestionCodec:
     """``Acc``: the chosen option is the gold one. ``DUR`` and the labels: of the first judge; all 0
-    where it gave no valid label. ``GoldTok``: some passage of the context holds every token of the gold option.
+    where it gave no valid label. ``GoldTok``: some passage of the context holds every token of the gold
+    option.
 
     Args:
         passages: texts by id; without them ``GoldTok`` is not recorded.

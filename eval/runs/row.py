@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ...data.example import fingerprint
+from ...data.example import Example, fingerprint
 
 Program = Callable[..., Any]
 """A ``dspy.Module``, or anything else that is called with an example's inputs and returns a prediction."""
@@ -30,6 +30,8 @@ class Row:
         ready: called once before the run's first example, where something is left to do; it raises an
             ``InputError`` where the row could not run (its model server was never started).
         reference: the paper's numbers by measure, printed beside the measured ones.
+        warm: called with the examples that are left before the first of them is timed, so that what is set up
+            once (an index) is not part of that one's time.
 
     ``settings``, ``prompts``, ``model`` and ``code`` make the resume key: results are reused only under
     the same key.
@@ -45,6 +47,7 @@ class Row:
     takes_gold: bool = False
     ready: Callable[[], None] | None = None
     reference: Mapping[str, float] = field(default_factory=dict)
+    warm: Callable[[Sequence[Example]], None] | None = None
 
     def identity(self, data: str) -> dict[str, Any]:
         """What the resume key is made of; ``data`` is the fingerprint of what all examples share."""

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from ...retrievers.errors import InputError
-from .comparison import NO_CONTEXTS, Comparison
 from ...data.example import Example
-from .outcome import Outcome, RowResult, read_outcome
-from .row import Codec
-from .folder import RunFolder
-from .log import check_header, read_latest, read_lines, readable
+from ...retrievers.errors import InputError
 from ..stats import ClusterBootstrap, holm, paired_counts
 from ..tables import Cell, Mark, Table, Value
+from .comparison import NO_CONTEXTS, Comparison
+from .folder import RunFolder
+from .log import check_header, read_latest, read_lines, readable
+from .outcome import Outcome, RowResult, read_outcome
+from .row import Codec
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,15 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...retrievers.errors import InputError
-from ...retrievers.files import write_bytes, write_text
-from ...retrievers.errors import describe
 from ...data.example import Example
-from .outcome import Outcome, RowResult, read_outcome
-from .run import Run
-from .row import Codec, Program, Progress, Row
+from ...retrievers.errors import InputError, describe
+from ...retrievers.files import write_bytes, write_text
 from .folder import RunFolder, file_name
 from .log import RunLog, dumps, readable
+from .outcome import Outcome, RowResult, read_outcome
+from .row import Codec, Program, Progress, Row
+from .run import Run
 
 OnProgress = Callable[[Progress], None]
 
@@ -218,6 +217,8 @@ class _Session:
             for seed in work.row.seeds:
                 todo = self._todo(work, seed)
                 program = work.row.build(seed) if todo else None
+                if todo and work.row.warm is not None:
+                    work.row.warm(todo)
                 for example in todo:
                     assert program is not None
                     yield _Task(work, seed, example, self.versions[example.id], program)
@@ -272,7 +273,8 @@ class _Session:
         inputs = dict(example.inputs)
         if task.work.row.takes_gold:
             inputs["gold"] = example.gold
-        record: dict[str, Any] = {"id": example.id, "seed": task.seed, "x": task.version}
+        began = round(time.time(), 3)
+        record: dict[str, Any] = {"id": example.id, "seed": task.seed, "x": task.version, "began": began}
         try:
             body = self.codec.encode(task.program(**inputs))
             seconds = time.perf_counter() - started
@@ -280,14 +282,14 @@ class _Session:
             record |= {"status": "ok", "metrics": metrics, "seconds": round(seconds, 6)}
             line = dumps(record | body) if self.folder is not None or self.keep else b""
             incomplete = bool(body.get("incomplete", False))
-            return _Done(task, Outcome(metrics, body.get("cost", {}), seconds, None, incomplete), line)
+            return _Done(task, Outcome(metrics, body.get("cost", {}), seconds, None, incomplete, began), line)
         except Exception as e:  # (one example's failure must never end the run)
             if isinstance(e, InputError) and e.of_every_example:
                 raise
             seconds = time.perf_counter() - started
             reason = describe(e)
             record |= {"status": "failed", "metrics": {}, "seconds": round(seconds, 6), "error": reason}
-            return _Done(task, Outcome({}, {}, seconds, reason), dumps(record))
+            return _Done(task, Outcome({}, {}, seconds, reason, began=began), dumps(record))
 
     def _finish(self, done: _Done) -> None:
         task, outcome = done.task, done.outcome

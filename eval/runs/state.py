@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ...retrievers.errors import InputError
 from ...data.folder import file_fingerprint
+from ...retrievers.errors import InputError
 
 
 def state_fingerprint(path: Path) -> str:

@@ -13,8 +13,8 @@ from .trace import to_json
 class TaxonomyCodec:
     """Ranking (top K ids, scores, score components) and trace; R@k and MRR before the selector, Acc after.
 
-    ``Cov`` is the search coverage ``Pr(gold in U)``, where each hypothesis stands alone the mean over their own
-    pools, where one was chosen that of its own. The record's ``ranking`` is the method's own, on
+    ``Cov`` is the search coverage ``Pr(gold in U)``: where each hypothesis stands alone the mean over their
+    own pools, where one was chosen that of its own. The record's ``ranking`` is the method's own, on
     which recall and MRR are measured; the trace's ``final`` is left null, being the same. A row with
     ``alternatives`` (each hypothesis alone) is scored by the mean over them.
     """

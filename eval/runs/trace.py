@@ -32,9 +32,8 @@ from typing import Any
 import numpy as np
 
 from ...programs.base import fuse_trace
-from ...programs.config import FHSConfig
+from ...programs.config import FHSConfig, PrecedentsConfig
 from ...programs.fusion import Pool, final_ranking
-from ...programs.config import PrecedentsConfig
 from ...programs.precedents import merged
 from ...programs.trace import Call, Judged, Query, Trace
 from ...programs.window import mean_support

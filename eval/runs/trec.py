@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ...retrievers.errors import InputError
-from ...retrievers.files import open_text
-from ...retrievers.files import write_text
+from ...retrievers.files import open_text, write_text
 
 
 @dataclass(frozen=True)

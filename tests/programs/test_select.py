@@ -109,7 +109,8 @@ def test_definitions_are_cut_until_the_prompt_fits(run, length, shown):
     characters for 200 candidates of ``length`` more characters than their definition."""
     pad = {50: 1, 500: 100, 1000: 250, 3000: 400}[length]
     concepts = [Concept(id=f"C{i:03d}", label="l" * pad, definition="d" * length) for i in range(200)]
-    _, lm = run(["C001"], ranked=[c.id for c in concepts], taxonomy=Taxonomy(concepts))
+    prediction, lm = run(["C001"], ranked=[c.id for c in concepts], taxonomy=Taxonomy(concepts))
+    assert prediction.trace.counters["selector_cut_definitions"] == (length > 320)
     first = lm.asked[0].field("candidates").split("\n")[0]
     assert first.count("d") == shown
     assert len(lm.asked[0].field("candidates").split("\n")) == 200

@@ -178,6 +178,11 @@ class TestBackOff:
         assert shown == [11_001]
         assert trace.counters["truncated_contexts"] == 0
 
+    def test_an_ellipsis_of_the_source_is_no_truncation(self, scripted, using, schema, reply):
+        fact = text_of("7 and so on ... and more", 0, 1)
+        _, trace = self.shown(scripted, using, schema, reply, fact, 16_000)
+        assert trace.counters["truncated_contexts"] == 0
+
     def test_a_server_that_says_too_long_is_asked_with_less(self, scripted, using, schema, reply):
         fact = text_of("7" + "x" * 20_000, 0, 1)
 

@@ -139,8 +139,14 @@ def test_small_groups_are_put_together_and_nobody_is_lost() -> None:
 
 def test_cost_leaves_out_what_is_nothing(folder: Path) -> None:
     table = b.cost_table(Run.load(folder))
-    assert table.columns == ["row", "llm calls", "seconds", "95th %"]
+    assert table.columns == ["row", "llm calls", "seconds", "95th %", "whole run (s)"]
     assert cells(table)["bad"]["llm calls"].value == 1
+    assert cells(table)["bad"]["whole run (s)"].value >= 0
+
+
+def test_cost_stands_beside_the_papers() -> None:
+    one = run([row("a", 9, reference={"llm calls": 4.0})], examples(), codec=Codec())
+    assert cells(b.cost_table(one))["a"]["llm calls"].reference == 4.0
 
 
 def test_report_has_every_part(folder: Path) -> None:

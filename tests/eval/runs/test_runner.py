@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from abduce.data.example import Example, fingerprint
-from abduce.eval.runs.run import Run
 from abduce.eval.runs.row import Progress, Row
+from abduce.eval.runs.run import Run
 from abduce.eval.runs.runner import run
 from abduce.retrievers.errors import InputError
 from made_runs import CODEC, ListCodec, examples, failing, row, text
@@ -47,7 +47,7 @@ def test_the_folder_holds_what_a_report_needs(tmp_path: Path) -> None:
         assert loaded.baseline == "shaky"
         assert str(loaded.table()) == str(got.table())
     record = next(iter(got.records("a: b/c")))
-    assert {"id", "seed", "x", "status", "metrics", "seconds", "ranking", "cost"} == set(record)
+    assert {"id", "seed", "x", "began", "status", "metrics", "seconds", "ranking", "cost"} == set(record)
     assert record["ranking"] == {"ids": ["g0"], "scores": [1.0]}
 
 
