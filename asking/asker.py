@@ -141,7 +141,7 @@ class Asker:
 
     def _built(self, open_ended: bool) -> Any:
         """The program, built once with and once without options."""
-        from ..data.rag_parts import make_rag_parts
+        from ..data.parts import make_rag_parts
         from ..programs.rag.presets import build_rag
 
         spec = self.spec

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,10 @@ def evaluate(
     split: Annotated[
         str | None, typer.Option(help="Split to evaluate, in place of the experiment's.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N examples.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="A sample of N examples, drawn by source context; the same each time."),
+    ] = None,
     row: Annotated[list[str] | None, typer.Option(help="Only this row; may be given again.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder: results, traces, summary; resumable.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight where a model is called.")] = 32,
@@ -31,6 +34,10 @@ def evaluate(
         bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")
     ] = False,
     intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure this too, such as nDCG@10 or P@5 (ir-measures); may be given again."),
+    ] = None,
     lm: Annotated[
         Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
     ] = None,
@@ -57,36 +64,41 @@ def evaluate(
 
         abduce eval hcqr-no-model --data DIR --retriever medical-minilm.index
     """
-    from ..eval.experiments.families import ir_file, qa_file
+    from rich.console import Console
+
+    from ..eval.experiments.evaluate import evaluate as run_it
+    from ..eval.report.report import result_tables
     from ..lm.options import lm_table
-    from ..retrievers.errors import InputError
+    from .pages.tables import drawn
+    from .progress import progress_bars
 
-    shared: dict[str, Any] = {
-        "data": data,
-        "split": split,
-        "limit": limit,
-        "rows": row or [],
-        "out": out,
-        "concurrency": concurrency,
-        "skip_bad": skip_bad,
-        "retry_failed": retry_failed,
-        "intervals": intervals,
-        "lm": None if lm is None else lm_table(lm),
-        "cache": not no_cache,
-        "retriever": retriever,
-    }
-    if (path := ir_file(experiment)) is not None:
-        if retriever is not None:
-            raise InputError("each row of this experiment names its retriever", field="--retriever")
-        from ..eval.experiments.retrieval import parse_ir, run_ir
+    console, notes = Console(), Console(stderr=True)
 
-        return run_ir(parse_ir(path.read_text(encoding="utf-8"), path), data, limit, row or [])
-    if (path := qa_file(experiment)) is not None:
-        from ..eval.experiments.questions_file import parse_qa
-        from ..eval.experiments.run_questions import run_qa
+    def line(text: str, to: Console = console) -> None:
+        to.print(text, markup=False, highlight=False, soft_wrap=True)
 
-        run_qa(parse_qa(path.read_text(encoding="utf-8"), path), **shared)
-        return
-    from ..eval.experiments.run_taxonomy import run_experiment
-
-    run_experiment(experiment, **shared)
+    with progress_bars(notes) as on_progress:
+        run = run_it(
+            experiment,
+            data=data,
+            split=split,
+            limit=limit,
+            rows=row or [],
+            out=out,
+            concurrency=concurrency,
+            skip_bad=skip_bad,
+            retry_failed=retry_failed,
+            lm=None if lm is None else lm_table(lm),
+            cache=not no_cache,
+            retriever=retriever,
+            measures=measure or [],
+            on_progress=on_progress,
+            on_note=lambda text: line(text, notes),
+            on_start=lambda text: line(f"Data: {text}"),
+        )
+    for table in result_tables(run, intervals=intervals):
+        console.print(drawn(table))
+    for text in run.notes:
+        line(text)
+    if out is not None:
+        line(f"Results, traces and summary: {out}")

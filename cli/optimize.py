@@ -38,10 +38,13 @@ def optimize(
 
     A row of an experiment file uses it by set = { state = "fhs.json" }.
     """
+    from rich.console import Console
+
     from ..eval.optimize.optimize import optimize_row
     from ..lm.options import lm_table
+    from .pages.tables import drawn
 
-    optimize_row(
+    compiled = optimize_row(
         experiment,
         row,
         out,
@@ -54,4 +57,10 @@ def optimize(
         budget=budget,
         threads=concurrency,
         lm=None if lm is None else lm_table(lm),
+    )
+    console = Console()
+    if compiled.gain is not None:
+        console.print(drawn(compiled.gain.table()))
+    console.print(
+        f"compiled {row} on {compiled.examples} facts of {split}: {out}", markup=False, highlight=False
     )

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from ..eval.runs.run import Run
+    from ..eval.tables import Table
 
 
 def report(
@@ -25,7 +26,10 @@ def report(
     by: Annotated[
         list[str] | None, typer.Option(help="Break down by this field; may be given again. Default: all.")
     ] = None,
-    measure: Annotated[str | None, typer.Option(help="Measure of the breakdowns (MRR, R@1, Acc).")] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(help="Measure of the breakdowns: MRR, Acc, or any of ir-measures (nDCG@10)."),
+    ] = None,
     intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
     format_: Annotated[
         str, typer.Option("--format", help="What is printed: terminal, markdown, latex or csv.")
@@ -45,6 +49,9 @@ def report(
     html: Annotated[
         Path | None, typer.Option(help="Write one self-contained page for a browser, in place of all else.")
     ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Data folder in which the page finds its sources; else as abduce eval.")
+    ] = None,
     choose: Annotated[
         bool,
         typer.Option(
@@ -52,9 +59,6 @@ def report(
             help="Of published answers: with or without retrieval, question by question, and how sure.",
         ),
     ] = False,
-    data: Annotated[
-        str | None, typer.Option(help="Data folder in which the page finds its sources; else as abduce eval.")
-    ] = None,
 ) -> None:
     """Print the tables of a run and write them, with plots, beside it.
 
@@ -80,6 +84,18 @@ def report(
     from ..eval.runs.export import read_trec, write_trec, write_values
     from ..eval.runs.joining import joined
     from ..retrievers.errors import InputError, MissingExtra
+    from .pages.tables import drawn
+
+    console, notes = Console(), Console(stderr=True)
+
+    def note(line: str) -> None:
+        notes.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def show(table: Table) -> None:
+        if format_ == "terminal":
+            console.print(drawn(table))
+        else:
+            typer.echo(FORMATS[format_][1](table))
 
     if format_ not in ("terminal", *FORMATS):
         raise InputError(f"{format_!r} is none of terminal, {', '.join(FORMATS)}", field="format")
@@ -88,34 +104,24 @@ def report(
         from ..eval.report.published import predictions_report
 
         for table in choice_tables(run[0]) if choose else [predictions_report(run[0])]:
-            if format_ == "terminal":
-                Console().print(table.rich())
-            else:
-                typer.echo(FORMATS[format_][1](table))
+            show(table)
         return
     if choose:
         raise InputError("needs a file of published answers", field="choose")
+    measures = [measure] if measure else []
     if qrels is not None:
-        found, family = read_trec(run, qrels), ""
+        found = read_trec(run, qrels, measures)
     elif len(run) > 1:
-        loaded = [load_run(folder) for folder in run]
-        families = {name for _, name in loaded}
-        if len(families) > 1:
-            raise InputError(f"the runs are of different kinds: {', '.join(sorted(families))}")
-        found, family = joined([one for one, _ in loaded]), families.pop()
+        found = joined([load_run(folder, measures) for folder in run])
     else:
-        found, family = load_run(run[0])
+        found = load_run(run[0], measures)
         out = out or run[0] / "report"
     if html is not None:
-        _write_page(found, family, baseline, html, data)
+        _write_page(found, baseline, html, data)
         return
-    tables = report_tables(found, family, baseline=baseline, by=by, measure=measure, intervals=intervals)
-    console, notes = Console(), Console(stderr=True)
+    tables = report_tables(found, baseline=baseline, by=by, measure=measure, intervals=intervals)
     for table in tables:
-        if format_ == "terminal":
-            console.print(table.rich())
-        else:
-            typer.echo(FORMATS[format_][1](table))
+        show(table)
     written: list[Path] = []
     if out is not None:
         written += write_tables(tables, out)
@@ -125,7 +131,7 @@ def report(
             try:
                 written += write_plots(found, out, by)
             except MissingExtra as e:
-                notes.print(f"no plots: {e}", markup=False, highlight=False, soft_wrap=True)
+                note(f"no plots: {e}")
     if values is not None:
         write_values(found, values)
         written.append(values)
@@ -133,12 +139,10 @@ def report(
         written += write_trec(found, trec)
     if written:
         folders = ", ".join(sorted({str(p.parent) for p in written}))
-        notes.print(
-            f"{len(written)} files written to {folders}", markup=False, highlight=False, soft_wrap=True
-        )
+        note(f"{len(written)} files written to {folders}")
 
 
-def _write_page(found: Run, family: str, baseline: str | None, html: Path, data: str | None) -> None:
+def _write_page(found: Run, baseline: str | None, html: Path, data: str | None) -> None:
     from ..data.folder import DataFolder
     from ..eval.report.page import report_html
     from ..eval.report.sources import find_sources
@@ -149,6 +153,6 @@ def _write_page(found: Run, family: str, baseline: str | None, html: Path, data:
         raise InputError("a page is written as HTML: give a name that ends in .html", file=html)
     if not html.resolve().parent.is_dir():
         raise InputError("there is no such folder to write to", file=html)
-    sources = find_sources(found, family, DataFolder.find(data))
-    write_text(html, report_html(found, family, sources, baseline))
+    sources = find_sources(found, found.codec, DataFolder.find(data))
+    write_text(html, report_html(found, found.codec, sources, baseline))
     typer.echo(f"{html}: {html.stat().st_size / 1e6:.1f} MB")

@@ -1,13 +1,18 @@
-"""What the rows of a taxonomy share: retriever, schema, serializer, precedents."""
+"""What the rows of one experiment share: retrievers, schema, serializer, precedents; corpus and reranker."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..programs.methods import Parts
 from ..programs.profiles import Profiles
-from ..retrievers.built import Retrievers
+from ..programs.rag.presets import RAGParts
+from ..programs.rag.rerank import PairScorer
+from ..retrievers.built import BuiltRetrievers
+from ..retrievers.corpus import Corpus
+from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
@@ -21,13 +26,44 @@ def make_parts(
     schema: DimensionSchema | None = None,
     precedents: Callable[[], Precedents] | None = None,
 ) -> Parts:
-    """What the rows of one experiment share."""
+    """What rows over one taxonomy share."""
     schema = schema or load_schema(domain.schema)
     return Parts(
-        Retrievers(taxonomy, retriever),
+        BuiltRetrievers(taxonomy, retriever),
         taxonomy,
         schema,
         domain.serializer,
         Profiles(schema, taxonomy),
         precedents=precedents,
     )
+
+
+def make_rag_parts(
+    corpus: Corpus, retriever: Mapping[str, Any], reranker: Mapping[str, Any] | None = None
+) -> RAGParts:
+    """What rows over one corpus share; the cross-encoder is loaded when a row first asks for it."""
+    built: list[PairScorer] = []
+    lock = threading.Lock()
+
+    def scorer() -> PairScorer:
+        with lock:
+            if not built:
+                built.append(cross_encoder(reranker or {}))
+            return built[0]
+
+    return RAGParts(BuiltRetrievers(corpus, retriever), corpus, scorer)
+
+
+def cross_encoder(settings: Mapping[str, Any]) -> PairScorer:
+    """The cross-encoder of a ``[reranker]`` table: model (default BAAI/bge-reranker-v2-m3), batch (16),
+    tokens (512), device.
+
+    Raises:
+        InputError: a setting that it does not have.
+    """
+    from ..retrievers.rerank import CrossEncoderScorer
+
+    try:
+        return CrossEncoderScorer(**settings)
+    except TypeError as e:
+        raise InputError(str(e), field="reranker") from e

@@ -7,7 +7,7 @@ answer is one id, several ids, or a mapping of ids to grades (above 0: relevant)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..retrievers.taxonomy import strip_namespace
@@ -66,33 +66,9 @@ def accuracy(ids: Sequence[str], gold: Gold) -> float:
     return float(rank_of(ids, gold, 1) is not None)
 
 
-def coverage(pool: Iterable[str], gold: Gold) -> float:
-    """Search coverage: the share of the relevant ids that are in the pool ``U``, wherever they stand."""
-    relevant = grades_of(gold)
-    if not relevant:
-        return 0.0
-    return len({local_name(i) for i in pool} & relevant.keys()) / len(relevant)
-
-
-def ndcg(ids: Sequence[str], gold: Gold, k: int = DEPTH) -> float:
-    """nDCG@k with linear gain: sum of grade / log2(rank + 1), over that of the ideal order. A repeated id
-    counts once."""
-    left = grades_of(gold)
-    ideal = sum(g / math.log2(i + 2) for i, g in enumerate(sorted(left.values(), reverse=True)[:k]))
-    gained = 0.0
-    for i, id_ in enumerate(ids[:k]):
-        gained += left.pop(local_name(id_), 0.0) / math.log2(i + 2)
-    return gained / ideal if ideal else 0.0
-
-
 def useful(label: UtilityLabel | str) -> float:
     """1 where a context set is decision-useful: Entailed or Useful-but-Not-Entailed (HCQR: Section 3)."""
     return float(UtilityLabel(label) is not UtilityLabel.NOT_USEFUL)
-
-
-def dur(labels: Sequence[UtilityLabel | str]) -> float:
-    """DUR, the decision-useful rate: (Entailed + Useful) / all; 0 of none."""
-    return sum(map(useful, labels)) / len(labels) if labels else 0.0
 
 
 @dataclass(frozen=True)
@@ -108,26 +84,46 @@ class Measure:
 
 
 def measure(name: str) -> Measure:
-    """The measure of a name as papers write it: ``R@10``, ``MRR``, ``MRR@10``, ``nDCG@10``, ``Acc``.
+    """The measure of a name as papers write it: ``R@10``, ``MRR``, ``MRR@10`` and ``Acc`` are abduce's own,
+    everything else (``nDCG@10``, ``P@5``, ``AP``) is ir-measures'.
 
     Raises:
         ValueError: no measure has that name, or its cutoff is not a whole number from 1.
     """
     base, at, cut = name.partition("@")
-    if at and not (cut.isdecimal() and int(cut) >= 1):
+    if (name == "R" or (base in ("R", "MRR") and at)) and not (cut.isdecimal() and int(cut) >= 1):
         raise ValueError(f"{name!r}: the cutoff after @ must be a whole number from 1")
-    k = int(cut) if at else DEPTH
+    k = int(cut) if base in ("R", "MRR") and at else DEPTH
     if base == "R" and at:
         return Measure(name, f"share of the gold ids in the first {k}", lambda i, g: recall(i, g, k))
     if base == "MRR":
         return Measure(
             name, f"1 / rank of the first gold id within {k}", lambda i, g: reciprocal_rank(i, g, k)
         )
-    if base == "nDCG":
-        return Measure(name, f"discounted gain of the first {k} over the ideal", lambda i, g: ndcg(i, g, k))
     if name == "Acc":
         return Measure(name, "the first id is gold", accuracy)
-    raise ValueError(f"{name!r} is none of R@k, MRR, MRR@k, nDCG, nDCG@k, Acc")
+    return _of_ir_measures(name)
+
+
+def _of_ir_measures(name: str) -> Measure:
+    import ir_measures
+
+    try:
+        found = ir_measures.parse_measure(name)
+        ir_measures.calc_aggregate([found], {"q": {"d": 1}}, {"q": {"d": 1.0}})  # lacks no parameter
+    except (NameError, ValueError, SyntaxError, TypeError, AssertionError) as e:
+        raise ValueError(f"{name!r} is none of R@k, MRR, MRR@k, Acc, and ir-measures does not know it") from e
+
+    def compute(ids: Sequence[str], gold: Gold) -> float:
+        """Ranks stand for scores, so that the order of the list is the order that is measured."""
+        names = dict.fromkeys(map(local_name, ids))
+        run = {id_: float(len(names) - place) for place, id_ in enumerate(names)}
+        grades = {id_: int(grade) for id_, grade in grades_of(gold).items()}
+        if not run or not grades:
+            return 0.0
+        return float(ir_measures.calc_aggregate([found], {"q": grades}, {"q": run})[found])
+
+    return Measure(name, str(found), compute)
 
 
 def score_ranking(
@@ -135,7 +131,6 @@ def score_ranking(
     gold: Gold,
     measures: Sequence[str] = RANKING_MEASURES,
     *,
-    pool: Iterable[str] | None = None,
     selected: Sequence[str] | None = None,
 ) -> dict[str, float]:
     """All values of one example.
@@ -144,7 +139,6 @@ def score_ranking(
         ids: the ranking before the selector, best first.
         gold: what is right.
         measures: names that :func:`measure` knows.
-        pool: the union of all rankings; where given, ``coverage`` is added.
         selected: the order after the selector; where given, ``Acc`` is added.
     """
     if isinstance(gold, str) and tuple(measures) == RANKING_MEASURES:
@@ -152,8 +146,6 @@ def score_ranking(
         values = {name: float(rank <= int(name[2:])) for name in RANKING_MEASURES[:-1]} | {"MRR": 1.0 / rank}
     else:
         values = {name: measure(name)(ids, gold) for name in measures}
-    if pool is not None:
-        values["coverage"] = coverage(pool, gold)
     if selected is not None:
         values["Acc"] = accuracy(selected, gold)
     return values

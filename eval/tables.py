@@ -1,4 +1,4 @@
-"""One table, five renderings: terminal (rich), Markdown, LaTeX, CSV and HTML.
+"""One table as Markdown, LaTeX, CSV and HTML (tabulate lays it out).
 
 A cell can carry, beside its value, an interval or a deviation over seeds, the paper's reference and a
 mark for a significant difference to the baseline.
@@ -13,11 +13,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from rich.table import Table as RichTable
+from typing import Literal
 
 Mark = Literal["", "+", "-"]
 """``+``: significantly above the baseline; ``-``: significantly below it."""
@@ -59,68 +55,37 @@ class Table:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row of {len(row)} cells under {len(self.columns)} columns")
 
-    def rich(self) -> RenderableType:
-        """For the terminal: ``console.print(table.rich())``. Where the terminal is too narrow for a line a
-        row, what belongs to a value (interval, reference) moves to a line of its own below it; then
-        names are wrapped, and what still does not fit goes on in a table of its own: no column is lost."""
-        return _Fitted(self)
-
     def part(self, columns: Sequence[int]) -> Table:
         """The table with some of its columns, by their place."""
         body = [[row[c] for c in columns] for row in self.rows]
         return replace(self, columns=[self.columns[c] for c in columns], rows=body)
 
-    def _rich(self, break_: str) -> RichTable:
-        """The table with ``break_`` between a value and what belongs to it."""
-        from rich import box
-        from rich.markup import escape
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
-        caption = "\n".join(escape(n) for n in self.notes) or None
-        table = RichTable(
-            title=escape(self.title) or None,
-            caption=caption,
-            title_justify="left",
-            caption_justify="left",
-            box=box.SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-        )
-        body = [[_text(v, _RICH, break_) for v in row] for row in self.rows]
-        for i, column in enumerate(self.columns):
-            shown = [escape(column), *(row[i] for row in body)]
-            words = [w for text in shown for w in Text.from_markup(text).plain.split()]
-            longest = max(map(len, words), default=1)
-            table.add_column(
-                escape(column),
-                justify="left" if i == 0 else "right",
-                min_width=min(longest, 16 if i == 0 else 9),
-                overflow="fold",
-            )
-        for row in body:
-            table.add_row(*row)
-        return table
-
     def markdown(self) -> str:
         """A GitHub table; title above, notes below."""
-        lines = [f"**{_md(self.title)}**", ""] if self.title else []
-        lines.append("| " + " | ".join(map(_md, self.columns)) + " |")
-        lines.append("|" + "|".join(["---"] + ["---:"] * (len(self.columns) - 1)) + "|")
-        lines += ["| " + " | ".join(_text(v, _MARKDOWN) for v in row) + " |" for row in self.rows]
-        for note in self.notes:
-            lines += ["", _md(note)]
-        return "\n".join(lines) + "\n"
+        parts = [f"**{_md(self.title)}**"] if self.title else []
+        parts += [self._laid_out("pipe", MARKDOWN), *map(_md, self.notes)]
+        return "\n\n".join(parts) + "\n"
 
     def latex(self) -> str:
         """A ``table`` environment in booktabs style (``\\usepackage{booktabs}``)."""
-        lines = ["\\begin{table}", "\\centering", "\\begin{tabular}{l" + "r" * (len(self.columns) - 1) + "}"]
-        lines += ["\\toprule", " & ".join(map(_tex, self.columns)) + " \\\\", "\\midrule"]
-        lines += [" & ".join(_text(v, _LATEX) for v in row) + " \\\\" for row in self.rows]
-        lines += ["\\bottomrule", "\\end{tabular}"]
+        body = self._laid_out("latex_raw", LATEX)
+        for rule in ("toprule", "midrule", "bottomrule"):
+            body = body.replace("\\hline", f"\\{rule}", 1)
         caption = " ".join(_tex(t) for t in (self.title, *self.notes) if t)
-        if caption:
-            lines.append(f"\\caption{{{caption}}}")
+        lines = ["\\begin{table}", "\\centering", body, *([f"\\caption{{{caption}}}"] if caption else [])]
         return "\n".join([*lines, "\\end{table}"]) + "\n"
+
+    def _laid_out(self, layout: str, style: Style) -> str:
+        from tabulate import tabulate
+
+        text: str = tabulate(
+            [[shown(v, style) for v in row] for row in self.rows],
+            [style.text(c) for c in self.columns],
+            tablefmt=layout,
+            colalign=["left", *["right"] * (len(self.columns) - 1)] if self.rows else None,
+            disable_numparse=True,
+        )
+        return text
 
     def csv(self) -> str:
         """Full precision, one column a figure: ``R@1``, and where they occur ``R@1 low``, ``R@1 high``,
@@ -141,13 +106,9 @@ class Table:
 
     def html(self) -> str:
         """A plain HTML table, as notebooks show it."""
-        head = "".join(f"<th>{html.escape(c)}</th>" for c in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_text(v, _HTML)}</td>" for v in row) + "</tr>" for row in self.rows
-        )
         title = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
         notes = "".join(f"<p>{html.escape(n)}</p>" for n in self.notes)
-        return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        return self._laid_out("unsafehtml", HTML).replace("<table>", f"<table>{title}", 1) + notes
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -158,37 +119,6 @@ class Table:
     def _has(self, column: int, part: str) -> bool:
         cells = (row[column] for row in self.rows)
         return any(isinstance(c, Cell) and getattr(c, part) not in (None, "") for c in cells)
-
-
-@dataclass(frozen=True)
-class _Fitted:
-    """A table that is laid out when the terminal's width is known."""
-
-    table: Table
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.measure import Measurement
-
-        def width(table: Table, break_: str) -> Measurement:
-            return Measurement.get(console, options.update(max_width=10_000), table._rich(break_))
-
-        if width(self.table, " ").maximum <= options.max_width:
-            yield self.table._rich(" ")
-            return
-        # Too wide even with what belongs to a value below it: the columns go on in a table of their own.
-        columns = list(range(1, len(self.table.columns)))
-        parts: list[list[int]] = [[]]
-        for column in columns:
-            wider = self.table.part([0, *parts[-1], column])
-            if parts[-1] and width(wider, "\n").minimum > options.max_width:
-                parts.append([])
-            parts[-1].append(column)
-        for i, part in enumerate(parts):
-            first, last = i == 0, i == len(parts) - 1
-            table = self.table.part([0, *part])
-            yield replace(
-                table, title=self.table.title if first else "", notes=self.table.notes if last else ()
-            )._rich("\n")
 
 
 _PARTS = ("low", "high", "sd", "reference", "mark")
@@ -213,8 +143,8 @@ def p_value(p: float) -> str:
 
 
 @dataclass(frozen=True)
-class _Style:
-    """How one rendering writes text, bold, marks, deviations and references."""
+class Style:
+    """How one rendering writes text (escaped), bold, marks, deviations and references."""
 
     text: Callable[[str], str]
     bold: Callable[[str], str]
@@ -237,26 +167,13 @@ def _tex(text: str) -> str:
     return "".join(_TEX.get(c, c) for c in text)
 
 
-def _rich_text(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
-
-_RICH = _Style(
-    _rich_text,
-    "[bold]{}[/bold]".format,
-    "[green]▲[/green]",
-    "[red]▼[/red]",
-    "±",
-    " [dim]({})[/dim]".format,
-)
-_MARKDOWN = _Style(_md, "**{}**".format, " ▲", " ▼", "±", " ({})".format)
-_LATEX = _Style(_tex, "\\textbf{{{}}}".format, "$^{\\uparrow}$", "$^{\\downarrow}$", "$\\pm$", " ({})".format)
-_HTML = _Style(html.escape, "<b>{}</b>".format, " ▲", " ▼", "±", " <small>({})</small>".format)
+MARKDOWN = Style(_md, "**{}**".format, " ▲", " ▼", "±", " ({})".format)
+LATEX = Style(_tex, "\\textbf{{{}}}".format, "$^{\\uparrow}$", "$^{\\downarrow}$", "$\\pm$", " ({})".format)
+HTML = Style(html.escape, "<b>{}</b>".format, " ▲", " ▼", "±", " <small>({})</small>".format)
 
 
-def _text(value: Value, style: _Style, break_: str = " ") -> str:
+def shown(value: Value, style: Style, break_: str = " ") -> str:
+    """A value as a style writes it, with ``break_`` between it and what belongs to it."""
     if isinstance(value, str):
         return style.text(value)
     if not isinstance(value, Cell):

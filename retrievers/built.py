@@ -1,4 +1,4 @@
-"""Retrievers over one taxonomy, each built once."""
+"""Retrievers over one collection by their settings, each built once."""
 
 from __future__ import annotations
 
@@ -9,33 +9,38 @@ from typing import Any
 
 from . import registry
 from .base import Retriever
-from .taxonomy import Taxonomy
+from .collection import Collection
 
 
-class Retrievers:
-    """Retrievers over one taxonomy by their settings; each is built once, when first asked for."""
+class BuiltRetrievers:
+    """Retrievers over one collection; each is built once, when it is first asked for.
 
-    def __init__(self, taxonomy: Taxonomy, settings: Mapping[str, Any]) -> None:
-        self.taxonomy = taxonomy
-        self.settings = dict(settings)
+    Args:
+        collection: a taxonomy or a corpus.
+        settings: the ``[retriever]`` table that callers change.
+    """
+
+    def __init__(self, collection: Collection[Any], settings: Mapping[str, Any]) -> None:
+        self.collection = collection
+        self.settings = {"kind": "bm25", **settings}
         self._built: dict[str, Retriever] = {}
         self._lock = threading.Lock()
 
     def resolved(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """A row's own settings; another kind of retriever takes over none of the experiment's."""
-        if "kind" in changes and changes["kind"] != self.settings.get("kind", "bm25"):
-            return dict(changes)
-        return {"kind": "bm25", **self.settings, **changes}
+        """The settings in full. Another ``kind`` of retriever takes over none of the shared settings."""
+        if changes.get("kind", self.settings["kind"]) != self.settings["kind"]:
+            return registry.in_full(changes, self.collection)
+        return registry.in_full({**self.settings, **changes}, self.collection)
 
     def __call__(self, changes: Mapping[str, Any]) -> Retriever:
+        """The retriever of the shared settings with some changed.
+
+        Raises:
+            InputError: no such kind or setting, or a stored index that does not fit.
+        """
         settings = self.resolved(changes)
         key = json.dumps(settings, sort_keys=True)
         with self._lock:
             if key not in self._built:
-                self._built[key] = _build_retriever(self.taxonomy, settings)
+                self._built[key] = registry.build(settings.pop("kind"), self.collection, **settings)
             return self._built[key]
-
-
-def _build_retriever(taxonomy: Taxonomy, settings: Mapping[str, Any]) -> Retriever:
-    rest = dict(settings)
-    return registry.build(rest.pop("kind"), taxonomy, **rest)

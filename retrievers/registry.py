@@ -16,6 +16,7 @@ from typing import Any
 
 from .base import Retriever
 from .collection import Collection
+from .encoders import PRESETS
 from .errors import InputError, MissingExtra
 
 Builder = Callable[..., Retriever]
@@ -64,6 +65,22 @@ def _outside(kind: str) -> Builder:
     return found  # type: ignore[no-any-return]
 
 
+def in_full(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[str, Any]:
+    """Settings with what they leave to the collection: the kind, and for passages no label coverage (a stored
+    index has its own weight of it). An encoder's short name is written out."""
+    found = {"kind": "bm25", **settings}
+    if found["kind"] in PRESETS:
+        found |= named(found["kind"])
+    if collection.kind == "corpus" and found["kind"] in ("bm25", "dense") and not found.get("index"):
+        found.setdefault("w_cov", 0.0)
+    for part in ("parts", "first"):
+        if isinstance(found.get(part), list):
+            found[part] = [in_full(p, collection) for p in found[part]]
+        elif isinstance(found.get(part), Mapping):
+            found[part] = in_full(found[part], collection)
+    return found
+
+
 def named(name: str) -> dict[str, Any]:
     """The ``[retriever]`` table of a short name.
 
@@ -74,7 +91,6 @@ def named(name: str) -> dict[str, Any]:
     Raises:
         InputError: a folder that is not a sound index.
     """
-    from .encoders import PRESETS
     from .store import read_manifest
 
     if name in PRESETS:
@@ -135,7 +151,6 @@ def _preset_of(index: str | Path) -> str:
     Raises:
         InputError: not a dense index, or its encoder is of no preset (its settings are not known then).
     """
-    from .encoders import PRESETS
     from .store import read_manifest
 
     manifest = read_manifest(index)
@@ -228,6 +243,13 @@ def identity(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[s
                 identity(part, collection) if isinstance(part, Mapping) else part for part in value
             ]
     return found
+
+
+def outside_modules(settings: Mapping[str, Any]) -> list[str]:
+    """The modules of retrievers that are not abduce's, in settings and their parts."""
+    own = [str(settings["kind"]).partition(":")[0]] if ":" in str(settings.get("kind", "")) else []
+    inner = [*(settings.get("parts") or ()), settings.get("first")]
+    return own + [name for part in inner if isinstance(part, Mapping) for name in outside_modules(part)]
 
 
 def check(kind: str, settings: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
-"""From Python and notebooks: programs and examples in, a :class:`~abduce.eval.runs.run.Run` out.
+"""One call from Python and notebooks: an experiment, or programs and examples, in; a Run out.
 
+>>> run = evaluate("finance-no-model", split="dev")                               # doctest: +SKIP
 >>> run = evaluate({"FHS": fhs, "direct": direct}, examples, baseline="direct")   # doctest: +SKIP
 >>> run.table(); run.compare("FHS", "direct"); run.to_pandas()                    # doctest: +SKIP
 """
@@ -10,17 +11,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ...data.example import Example
 from ...retrievers.errors import InputError
 from ...signatures.types import Fact, Question
-from ..metrics import RANKING_MEASURES, accuracy, score_ranking
-from ..report.report import codec_named
 from ..runs.code_version import code_version
+from ..runs.plain_codec import PlainCodec
+from ..runs.question_codec import QuestionCodec
 from ..runs.row import Codec, Program, Row
 from ..runs.run import Run
-from ..runs.runner import run
+from ..runs.runner import OnProgress, run
+from ..runs.seeded import Seeded
+from ..runs.taxonomy_codec import TaxonomyCodec
+from .experiment import Experiment
+from .family import AnyExperiment
+from .files import load_experiment
+from .run import run_experiment
 
 if TYPE_CHECKING:
     import dspy
@@ -28,79 +35,125 @@ if TYPE_CHECKING:
     Examples = Iterable[Example | dspy.Example]
 
 
-class PlainCodec:
-    """For programs of any kind: a list of ids, or whatever has ``ranking`` or ``answer``.
-
-    A ranking is scored by R@k, MRR and Acc of the same list; an answer by Acc.
-    """
-
-    name = "plain"
-    measures = (*RANKING_MEASURES, "Acc")
-
-    def encode(self, prediction: Any) -> dict[str, Any]:
-        if isinstance(prediction, list | tuple):
-            return {"ranking": {"ids": list(prediction), "scores": list(range(len(prediction), 0, -1))}}
-        found = getattr(prediction, "answer", None)
-        if found is not None:
-            return {"answer": found}
-        ranking = getattr(prediction, "ranking", prediction)
-        return {"ranking": {"ids": list(ranking.ids), "scores": ranking.scores}}
-
-    def score(self, record: Mapping[str, Any], gold: Any) -> dict[str, float]:
-        if "answer" in record:
-            return {"Acc": accuracy([str(record["answer"])], gold)}
-        ids = record["ranking"]["ids"]
-        return score_ranking(ids, gold, selected=ids)
-
-
+@overload
 def evaluate(
-    rows: Mapping[str, Program] | Sequence[Row],
+    what: str | Path | AnyExperiment,
+    *,
+    data: str | Path | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    rows: Sequence[str] = (),
+    out: str | Path | None = None,
+    concurrency: int | None = None,
+    skip_bad: bool = False,
+    retry_failed: bool = False,
+    lm: Mapping[str, Any] | None = None,
+    cache: bool = True,
+    retriever: str | None = None,
+    measures: Sequence[str] = (),
+    on_progress: OnProgress | None = None,
+    on_note: Callable[[str], None] | None = None,
+    on_start: Callable[[str], None] | None = None,
+) -> Run: ...
+
+
+@overload
+def evaluate(
+    what: Mapping[str, Program] | Sequence[Row],
     examples: Examples,
     *,
     codec: Codec | None = None,
     out: str | Path | None = None,
     seeds: Sequence[int] = (0,),
-    concurrency: int = 1,
+    concurrency: int | None = None,
+    retry_failed: bool = False,
     baseline: str | None = None,
-    progress: bool = False,
-    **more: Any,
+    measures: Sequence[str] = (),
+    on_progress: OnProgress | None = None,
+    on_note: Callable[[str], None] | None = None,
+) -> Run: ...
+
+
+def evaluate(
+    what: str | Path | AnyExperiment | Mapping[str, Program] | Sequence[Row],
+    examples: Examples | None = None,
+    *,
+    out: str | Path | None = None,
+    concurrency: int | None = None,
+    retry_failed: bool = False,
+    measures: Sequence[str] = (),
+    on_progress: OnProgress | None = None,
+    on_note: Callable[[str], None] | None = None,
+    codec: Codec | None = None,
+    seeds: Sequence[int] = (0,),
+    baseline: str | None = None,
+    **of_experiment: Any,
 ) -> Run:
-    """Run programs over examples in one call.
+    """Run an experiment over its data, or programs over examples.
 
     Args:
-        rows: programs by name, or whole :class:`Row` objects.
-        examples: :class:`Example`, or ``dspy.Example`` with inputs and a ``gold`` field.
-        codec: how predictions are recorded and scored; by default the family's own, known by what the
-            examples hold (``fact`` or ``question``), else :class:`PlainCodec`.
+        what: a bundled experiment's name, the path of its TOML file, or an experiment; or programs by name,
+            or whole :class:`Row` objects.
+        examples: of programs: :class:`Example`, or ``dspy.Example`` with inputs and a ``gold`` field.
+        data: data folder; without it ``$ABDUCE_DATA``, else the bundled data.
+        split: in place of the experiment's own (for questions: a question set's name or file).
+        limit: a seeded sample of so many examples, drawn by source context (of each question set).
+        rows: only these rows of the experiment.
         out: a run folder, which makes the run resumable; without one records stay in memory.
-        seeds: for programs given by name: each is run once for each seed. A model-backed
-            program draws the samples of its seed.
-        concurrency: examples in flight at once.
-        baseline: the row that marks in the table refer to.
-        progress: show progress bars on standard error.
-        more: further arguments of :func:`abduce.eval.runs.runner.run`.
+        concurrency: examples in flight at once; by default 32 in an experiment that calls a model, else 1.
+        skip_bad: pass over bad examples and note them.
+        retry_failed: do again what failed in an earlier session.
+        lm: an ``[lm]`` table in place of the experiment's models.
+        cache: False asks the model every time: no reply is read from or written to the cache.
+        retriever: a kind of retriever or an index folder in place of the experiment's ``[retriever]``.
+        measures: measured beside the experiment's own: ``nDCG@10`` and whatever ir-measures knows.
+        on_progress: called in this thread, at the start and after each example.
+        on_note: called with one line where something is worth knowing.
+        on_start: called with one line that says what is run on.
+        codec: of programs: how predictions are recorded and scored; by default the family's own, known by
+            what the examples hold (``fact`` or ``question``), else :class:`PlainCodec`.
+        seeds: of programs given by name: each is run once per seed. A model-backed program draws the samples
+            of its seed.
+        baseline: the row that marks in the table of programs refer to.
 
     A program given by name is resumed under a key made of its configuration, its prompts, the language
     model in effect and the version of its source. What it holds beyond these (a retriever's index, say) is
     named by type only: give rows of your own where that changes.
 
     Raises:
-        InputError: see :func:`abduce.eval.runs.runner.run`.
+        InputError: whatever is wrong with the experiment, the data, the models or the run folder; see
+            :func:`abduce.eval.runs.runner.run`.
     """
-    listed = [e if isinstance(e, Example) else from_dspy(e, i) for i, e in enumerate(examples)]
-    if isinstance(rows, Mapping):
-        made = [replace(row_of(n, p, seeds), ready=_ready(n, p, listed)) for n, p in rows.items()]
-    else:
-        made = list(rows)
-    codec = codec or _codec_for(listed)
-    options: dict[str, Any] = {"keep": out is None, **more}
-    options |= {"codec": codec, "out": out, "concurrency": concurrency, "baseline": baseline}
-    if not progress:
-        return run(made, listed, **options)
-    from ...cli.progress import progress_bars
-
-    with progress_bars() as on_progress:
-        return run(made, listed, on_progress=on_progress, **options)
+    shared: dict[str, Any] = {
+        "out": out,
+        "retry_failed": retry_failed,
+        "on_progress": on_progress,
+        "on_note": on_note,
+    }
+    if isinstance(what, str | Path | Experiment):
+        if examples is not None:
+            raise InputError("an experiment has examples of its own", field="examples")
+        experiment = what if isinstance(what, Experiment) else load_experiment(what)
+        if concurrency is not None:
+            shared["concurrency"] = concurrency
+        return run_experiment(experiment, measures=measures, **shared, **of_experiment)
+    if of_experiment:
+        raise TypeError(f"programs take no {', '.join(of_experiment)}")
+    listed = [e if isinstance(e, Example) else from_dspy(e, i) for i, e in enumerate(examples or ())]
+    made = (
+        [replace(row_of(n, p, seeds), ready=_ready(n, p, listed)) for n, p in what.items()]
+        if isinstance(what, Mapping)
+        else list(what)
+    )
+    return run(
+        made,
+        listed,
+        codec=codec or _codec_for(listed, measures),
+        concurrency=concurrency or 1,
+        baseline=baseline,
+        keep=out is None,
+        **shared,
+    )
 
 
 def _ready(name: str, program: Program, examples: Sequence[Example]) -> Callable[[], None] | None:
@@ -118,12 +171,14 @@ def _ready(name: str, program: Program, examples: Sequence[Example]) -> Callable
     return partial(models.refuse_if_away, stages, f"the row {name!r}")
 
 
-def _codec_for(examples: Sequence[Example]) -> Codec:
-    kinds = {"fact": "taxonomy", "question": "question"}
-    for name, family in kinds.items():
-        if examples and name in examples[0].inputs:
-            return codec_named(family) or PlainCodec()
-    return PlainCodec()
+def _codec_for(examples: Sequence[Example], measures: Sequence[str]) -> Codec:
+    """The codec of what the examples hold."""
+    inputs = examples[0].inputs if examples else {}
+    if "fact" in inputs:
+        return TaxonomyCodec(measures)
+    if "question" in inputs:
+        return QuestionCodec()
+    return PlainCodec(measures) if measures else PlainCodec()
 
 
 def from_dspy(example: dspy.Example, place: int = 0) -> Example:
@@ -155,8 +210,6 @@ def from_dspy(example: dspy.Example, place: int = 0) -> Example:
 
 def row_of(name: str, program: Program, seeds: Sequence[int] = (0,)) -> Row:
     """A program as a row; see :func:`evaluate` for its resume key."""
-    from ..runs.seeded import Seeded
-
     return Row(
         name,
         lambda seed: Seeded(program, seed),

@@ -1,21 +1,19 @@
-"""Experiment files: a table's rows in TOML, each row stating only what it changes."""
+"""Experiment files: a table's rows in TOML, each row stating only what it changes.
+
+What every family has is here; a family adds keys of its own (:mod:`abduce.eval.experiments.family`).
+"""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import resources
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from ...programs.presets import spec_named
-from ...programs.spec import Spec
+from ...programs.spec import SpecBase
 from ...retrievers.errors import InputError
-
-_SPEC_KEYS = set(Spec.model_fields) - {"config", "retriever", "serializer", "options"}
 
 
 class RowTable(BaseModel):
@@ -30,38 +28,48 @@ class RowTable(BaseModel):
     base: str = ""
     set: dict[str, Any] = Field(default_factory=dict)
     reference: dict[str, float] = Field(default_factory=dict)
-    generator: str = ""
-    verifier: str = ""
-    prompts: str = ""
-    vocabulary: str = ""
-    verdicts: str = ""
-    replay: str = ""
-    state: str = ""
-    selector: bool | None = None
 
 
 class ExperimentTable(BaseModel):
-    """The whole file. ``defaults`` are set on every row that starts from a program (where the program has
-    the setting), before the row's own changes. ``where`` restricts the examples to those with these values
-    of their groups (``where = { modality = "table" }``)."""
+    """What the files of every family have. ``where`` restricts the examples to those with these values of
+    their groups (``where = { modality = "table" }``); ``notes`` are shown below the tables."""
 
     model_config = ConfigDict(extra="forbid")
 
+    family: str = "taxonomy"
     name: str = ""
     title: str = ""
-    domain: str = "finance"
-    split: str = "test"
-    where: dict[str, str] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
     baseline: str | None = None
     seeds: list[int] = Field(default_factory=lambda: [0], min_length=1)
+    where: dict[str, str] = Field(default_factory=dict)
     retriever: dict[str, Any] = Field(default_factory=lambda: {"kind": "bm25"})
     lm: dict[str, Any] = Field(default_factory=dict)
-    defaults: dict[str, Any] = Field(default_factory=dict)
-    row: list[RowTable] = Field(min_length=1)
+    row: Sequence[RowTable] = Field(min_length=1)
+
+    naming_rows: ClassVar[tuple[str, ...]] = ("baseline",)
+    """Keys whose value is the name of a row."""
+
+    def models(self) -> dict[str, dict[str, Any]]:
+        """The ``[lm]`` table of each model by its name; the only one is called ``""``."""
+        return {"": self.lm}
+
+    def with_models(self, models: Mapping[str, Mapping[str, Any]]) -> Self:
+        """The table with these models in place of its own."""
+        return self.model_copy(update={"lm": dict(models[""])})
+
+    def written(self) -> dict[str, Any]:
+        """The table as it is written out, without rows and what is empty."""
+        found = self.model_dump(mode="json", exclude={"row"}, exclude_none=True)
+        return {name: value for name, value in found.items() if value not in ({}, [], "")}
+
+
+Table = TypeVar("Table", bound=ExperimentTable)
+Spec = TypeVar("Spec", bound=SpecBase)
 
 
 @dataclass(frozen=True)
-class ResolvedRow:
+class ResolvedRow(Generic[Spec]):
     """A row with everything it inherits."""
 
     name: str
@@ -70,22 +78,46 @@ class ResolvedRow:
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """An experiment whose rows are resolved."""
+class Experiment(Generic[Table, Spec]):
+    """An experiment whose rows are resolved. ``table`` holds the rest of its file."""
 
-    name: str
-    title: str
-    domain: str
-    split: str
-    baseline: str | None
-    seeds: Sequence[int]
-    retriever: Mapping[str, Any]
-    lm: Mapping[str, Any]
-    rows: Sequence[ResolvedRow]
+    table: Table
+    rows: Sequence[ResolvedRow[Spec]]
     file: Path | None = None
-    where: Mapping[str, str] = field(default_factory=dict)
 
-    def only(self, names: Sequence[str]) -> Experiment:
+    @property
+    def family(self) -> str:
+        return self.table.family
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def baseline(self) -> str | None:
+        return self.table.baseline
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        return tuple(self.table.seeds)
+
+    @property
+    def where(self) -> Mapping[str, str]:
+        return self.table.where
+
+    @property
+    def retriever(self) -> Mapping[str, Any]:
+        return self.table.retriever
+
+    def changed(self, **keys: Any) -> Self:
+        """The experiment with some keys of its file replaced."""
+        return replace(self, table=self.table.model_copy(update=keys))
+
+    def with_models(self, models: Mapping[str, Mapping[str, Any]]) -> Self:
+        """The experiment with these ``[lm]`` tables in place of its own."""
+        return replace(self, table=self.table.with_models(models))
+
+    def only(self, names: Sequence[str]) -> Self:
         """The same experiment with some of its rows, in its order; rows that they replay come with them.
 
         Raises:
@@ -97,118 +129,32 @@ class Experiment:
                 raise InputError(f"the experiment {self.name} has no row {name!r}; it has {', '.join(known)}")
         wanted = set(names)
         for row in reversed(self.rows):
-            if row.name in wanted and row.spec.replay:
-                wanted.add(row.spec.replay)
-        kept = [r for r in self.rows if r.name in wanted]
-        baseline = self.baseline if self.baseline in names else None
-        return Experiment(**{**self.__dict__, "rows": kept, "baseline": baseline})
+            if row.name in wanted:
+                wanted.add(getattr(row.spec, "replay", ""))
+        gone = {key: None for key in self.table.naming_rows if getattr(self.table, key) not in names}
+        return replace(self.changed(**gone), rows=[r for r in self.rows if r.name in wanted])
 
+    def toml(self, data: str, examples: int) -> str:
+        """The experiment with every setting spelled out; running this file runs the same rows.
 
-def bundled_experiments() -> list[str]:
-    """Names of the experiments that come with abduce."""
-    folder = resources.files(__package__)
-    return sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
+        ``data`` and the number of examples are written as a comment.
+        """
+        import tomli_w
 
-
-def load_experiment(name: str) -> Experiment:
-    """An experiment by the path of its TOML file, or a bundled one by name.
-
-    Raises:
-        InputError: no such file or name, not TOML, an unknown key, program, base or setting.
-    """
-    if name.endswith(".toml"):
-        path = Path(name)
-        if not path.is_file():
-            raise InputError("no such experiment file", file=path)
-    else:
-        if name not in bundled_experiments():
-            known = ", ".join(bundled_experiments())
-            raise InputError(f"no experiment {name!r}: give the path of a .toml file, or one of {known}")
-        path = Path(str(resources.files(__package__) / f"{name}.toml"))
-    try:
-        return parse_experiment(path.read_text(encoding="utf-8"), path)
-    except UnicodeDecodeError as e:
-        raise InputError("is not UTF-8", file=path) from e
-
-
-def parse_experiment(text: str, path: Path) -> Experiment:
-    """An experiment from TOML text; ``path`` is named in errors."""
-    try:
-        table = ExperimentTable.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as e:
-        raise InputError(f"is not TOML: {e}", file=path) from e
-    except ValidationError as e:
-        raise InputError.of_validation(e, file=path) from e
-    rows: dict[str, ResolvedRow] = {}
-    for place, row in enumerate(table.row):
-        where = f"row[{place}] {row.name!r}"
-        if row.name in rows:
-            raise InputError("the name is there twice", file=path, field=where)
-        try:
-            rows[row.name] = _resolve(row, rows, table.defaults)
-        except ValueError as e:
-            raise InputError(str(e), file=path, field=where) from e
-    baseline = table.baseline
-    if baseline is not None and baseline not in rows:
-        raise InputError(f"is no row: {baseline!r}", file=path, field="baseline")
-    return Experiment(
-        table.name or path.stem,
-        table.title,
-        table.domain,
-        table.split,
-        baseline,
-        tuple(table.seeds),
-        table.retriever,
-        table.lm,
-        list(rows.values()),
-        path,
-        table.where,
-    )
-
-
-def _resolve(row: RowTable, earlier: Mapping[str, ResolvedRow], defaults: Mapping[str, Any]) -> ResolvedRow:
-    if bool(row.program) == bool(row.base):
-        raise ValueError("give either program or base")
-    if row.base:
-        if row.base not in earlier:
-            raise ValueError(f"base: no earlier row {row.base!r}")
-        spec = earlier[row.base].spec
-    else:
-        spec = spec_named(row.program).changed(defaults)
-    direct = {k: getattr(row, k) for k in _SPEC_KEYS - {"program"} if getattr(row, k) not in ("", None)}
-    return ResolvedRow(row.name, spec.changed(direct | row.set), row.reference)
-
-
-def resolved_toml(experiment: Experiment, data: str, examples: int) -> str:
-    """The experiment with every setting spelled out; running this file runs the same rows.
-
-    ``data`` and the number of examples are written as comments.
-    """
-    import tomli_w
-
-    table: dict[str, Any] = {
-        "name": experiment.name,
-        "title": experiment.title,
-        "domain": experiment.domain,
-        "split": experiment.split,
-        "seeds": list(experiment.seeds),
-        "retriever": dict(experiment.retriever),
-    }
-    if experiment.where:
-        table["where"] = dict(experiment.where)
-    if experiment.baseline:
-        table["baseline"] = experiment.baseline
-    if experiment.lm:
-        table["lm"] = dict(experiment.lm)
-    rows = []
-    for row in experiment.rows:
-        spec = row.spec.model_dump(mode="json")
-        settings = row.spec.resolve().model_dump(mode="json")
-        for group in ("retriever", "serializer", "options"):
-            settings |= {f"{group}.{k}": v for k, v in spec[group].items()}
-        entry = {k: spec[k] for k in sorted(_SPEC_KEYS)} | {"name": row.name, "set": settings}
-        if row.reference:
-            entry["reference"] = dict(row.reference)
-        rows.append(entry)
-    table["row"] = rows
-    return f"# data: {data}; {examples} examples\n" + tomli_w.dumps(table)
+        rows = []
+        for row in self.rows:
+            spec = row.spec.model_dump(mode="json", exclude_none=True)
+            settings = row.spec.resolve().model_dump(mode="json", exclude_none=True)
+            entry: dict[str, Any] = {"name": row.name}
+            for key, value in spec.items():
+                if key == "program":
+                    entry[key] = value
+                elif isinstance(value, dict) and key != "config":
+                    settings |= {f"{key}.{k}": v for k, v in value.items()}
+                elif key != "config" and value != "":
+                    settings[key] = value
+            entry |= {"set": settings}
+            if row.reference:
+                entry["reference"] = dict(row.reference)
+            rows.append(entry)
+        return f"# data: {data}; {examples} examples\n" + tomli_w.dumps({**self.table.written(), "row": rows})

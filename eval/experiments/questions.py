@@ -1,34 +1,187 @@
-"""From a RAG experiment and a data folder to the runner's rows, and a program for one command."""
+"""The family of question experiments: question sets x models x methods, and judges of their contexts."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...asking.judging import Answering, Judge
-from ...programs.rag.presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag
+from ...data.corpora import CORPORA, load_corpus
+from ...data.example import Example, fingerprint
+from ...data.folder import DataFolder, file_fingerprint
+from ...data.parts import make_rag_parts
+from ...data.questions import BUNDLED, named_questions
+from ...lm import Profiles, load
+from ...lm.profiles import RAG_STAGES
+from ...programs.rag.judge import ContextJudge
+from ...programs.rag.presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag, rag_spec
 from ...retrievers import registry
+from ...retrievers.built import BuiltRetrievers
+from ...retrievers.corpus import Corpus
 from ...retrievers.errors import InputError
-from ...retrievers.passages import PassageRetrievers, passage_settings
+from ..runs.code_version import code_version
+from ..runs.question_codec import QuestionCodec
 from ..runs.row import Row
-from .questions_file import JudgeTable, QAExperiment
+from .experiment import Experiment, ExperimentTable, RowTable
+from .family import Session
+
+if TYPE_CHECKING:
+    from ...lm.models import Models
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ModelTable(_Table):
+    """One ``[[model]]``: a name for the table's column and an ``[lm]`` table."""
+
+    name: str = Field(min_length=1)
+    lm: dict[str, Any]
+
+
+class JudgeTable(_Table):
+    """One ``[[judge]]``. ``optional``: where its key variable is not set the run goes on without it, and says
+    so; else that is an error."""
+
+    name: str = Field(min_length=1)
+    lm: dict[str, Any]
+    optional: bool = False
+
+
+class QuestionTable(ExperimentTable):
+    """``no_rag`` is the row that same-subset gains refer to. Without ``[[model]]`` there is one, from
+    ``[lm]``."""
+
+    family: str = "qa"
+    questions: list[str] = Field(min_length=1)
+    corpus: str = "medical"
+    no_rag: str | None = None
+    retriever: dict[str, Any] = Field(default_factory=lambda: {"kind": "medcpt"})
+    reranker: dict[str, Any] = Field(default_factory=dict)
+    model: list[ModelTable] = Field(default_factory=list)
+    judge: list[JudgeTable] = Field(default_factory=list, max_length=2)
+
+    naming_rows: ClassVar[tuple[str, ...]] = ("baseline", "no_rag")
+
+    @model_validator(mode="after")
+    def _names(self) -> QuestionTable:
+        if self.model and self.lm:
+            raise ValueError("lm: give either [lm] or [[model]]")
+        for key, tables in (("model", self.model), ("judge", self.judge)):
+            if len({t.name for t in tables}) < len(tables):
+                raise ValueError(f"{key}: duplicate name")
+        return self
+
+    def models(self) -> dict[str, dict[str, Any]]:
+        return {m.name: m.lm for m in self.model} or {"": self.lm}
+
+    def with_models(self, models: Mapping[str, Mapping[str, Any]]) -> QuestionTable:
+        alone = list(models) == [""]
+        named = [] if alone else [ModelTable(name=name, lm=dict(lm)) for name, lm in models.items()]
+        return self.model_copy(update={"lm": dict(models[""]) if alone else {}, "model": named})
+
+
+QuestionExperiment = Experiment[QuestionTable, RAGSpec]
+
+
+class QuestionFamily:
+    """Questions to answers. A file names question sets, a corpus, models, judges and rows of
+    :data:`abduce.programs.rag.presets.RAG_PRESETS`."""
+
+    table = QuestionTable
+
+    def spec(self, row: RowTable, start: RAGSpec | None, table: QuestionTable) -> RAGSpec:
+        if bool(row.program) == bool(row.base):
+            raise ValueError("give either program or base")
+        return rag_spec(row.program) if start is None else start
+
+    def open(
+        self,
+        experiment: QuestionExperiment,
+        folder: DataFolder,
+        split: str | None,
+        bad: list[InputError] | None,
+    ) -> QuestionBench:
+        table = experiment.table
+        own = list(BUNDLED if folder.bundled else table.questions)
+        names = [split] if split else own
+        free = all(getattr(row.spec.resolve(), "open_ended", False) for row in experiment.rows)
+        questions = named_questions(folder, names, free, bad)
+        corpus = load_corpus(table.corpus, folder)
+        printed = (
+            file_fingerprint(folder.file("qa", CORPORA[table.corpus]))
+            if table.corpus in CORPORA
+            else fingerprint([[p.id, p.title, p.content] for p in corpus])
+        )
+        return QuestionBench(
+            corpus,
+            printed,
+            ", ".join(dict.fromkeys(q.dataset for q in questions)),
+            [q.example() for q in questions],
+            names == list(table.questions) and not folder.bundled,
+            beside=f", corpus {table.corpus}",
+        )
+
+
+@dataclass(frozen=True)
+class QuestionBench:
+    """The questions and the corpus that is searched."""
+
+    corpus: Corpus
+    fingerprint: str
+    name: str
+    examples: Sequence[Example]
+    whole: bool
+    noun: str = "questions"
+    beside: str = ""
+    stratum: str = "dataset"
+    shows_records: bool = True
+
+    def codec(self, measures: Sequence[str]) -> QuestionCodec:
+        if measures:
+            raise InputError(
+                f"{measures[0]!r} is a measure of rankings, and no passage is judged here", field="measure"
+            )
+        return QuestionCodec(self.corpus)
+
+    def rows(self, experiment: QuestionExperiment, session: Session) -> Sequence[Row]:
+        table = experiment.table
+        asked: list[tuple[Models, Sequence[str], str]]
+        asked = [(m, RAG_STAGES, f"the model {n!r}" if n else "a row") for n, m in session.models.items()]
+        judges = []
+        for judge in usable_judges(experiment, session.note):
+            served = session.closing.enter_context(load(judge.lm, cache=session.cache))
+            asked.append((served, ("judge",), f"the judge {judge.name}"))
+            module = ContextJudge(self.corpus, served.for_stage("judge"))
+            judges.append(Judge(judge.name, module, served.context))
+
+        def ready() -> None:
+            for served, stages, who in asked:
+                served.refuse_if_away(stages, who)
+
+        parts = make_rag_parts(self.corpus, table.retriever, table.reranker)
+        return make_qa_rows(experiment, parts, session.models, judges, self.corpus, self.fingerprint, ready)
 
 
 def usable_judges(
-    experiment: QAExperiment, note: Callable[[str], None], environment: Mapping[str, str] | None = None
+    experiment: QuestionExperiment,
+    note: Callable[[str], None],
+    environment: Mapping[str, str] | None = None,
 ) -> list[JudgeTable]:
     """The judges whose key is there; ``note`` is told of each optional one that is left out.
 
     Raises:
         InputError: a judge that is not optional has no key.
     """
-    from ...lm import Profiles
-
     variables = os.environ if environment is None else environment
     found = []
-    for judge in experiment.judges:
+    for judge in experiment.table.judge:
         profile = Profiles.read(judge.lm).default.profile
         variable = profile.key_variable if profile.kind == "openai" else None
         if variable and not variables.get(variable):
@@ -42,10 +195,11 @@ def usable_judges(
 
 
 def make_qa_rows(
-    experiment: QAExperiment,
+    experiment: QuestionExperiment,
     parts: RAGParts,
     models: Mapping[str, Any],
     judges: Sequence[Judge],
+    corpus: Corpus,
     corpus_print: str,
     ready: Callable[[], None] | None = None,
 ) -> list[Row]:
@@ -58,19 +212,18 @@ def make_qa_rows(
         parts: shared by all rows.
         models: the ``Models`` of each of the experiment's models, by name.
         judges: of the contexts.
-        corpus_print: fingerprint of the corpus.
+        corpus: what is searched.
+        corpus_print: its fingerprint.
         ready: see :class:`Row`; of rows that call a model or are judged.
 
     Raises:
         InputError: a row calls a model and there is none.
     """
-    from ..runs.code_version import code_version
-
     judged = [{"name": j.name, **j.module.describe()} for j in judges]
-    retrievers = parts.retriever
-    assert isinstance(retrievers, PassageRetrievers)
+    retrievers = BuiltRetrievers(corpus, experiment.retriever)
+    names = list(experiment.table.models())
     rows: list[Row] = []
-    for model_name in experiment.models:
+    for model_name in names:
         models_ = models.get(model_name)
         for row in experiment.rows:
             spec = row.spec
@@ -79,11 +232,10 @@ def make_qa_rows(
                     f"the row {row.name!r} calls a language model and the experiment has none: give it an "
                     "[lm] table"
                 )
-            if not spec.needs_model and rows and model_name != next(iter(experiment.models)):
+            if not spec.needs_model and model_name != names[0]:
                 continue  # the same for every model
-            several = len(experiment.models) > 1 and spec.needs_model
-            name = f"{row.name} [{model_name}]" if several else row.name
-            retrieved = passage_settings(retrievers.resolved(spec.retriever))
+            several = len(names) > 1 and spec.needs_model
+            retrieved = retrievers.resolved(spec.retriever)
             if spec.needs_retriever:
                 _check(retrieved, row.name)
             settings = {
@@ -91,22 +243,18 @@ def make_qa_rows(
                 "model_name": model_name if spec.needs_model else "",
                 "spec": spec.model_dump(mode="json"),
                 "config": spec.resolve().model_dump(mode="json"),
-                "retriever": (
-                    registry.identity(retrieved, retrievers.corpus) if spec.needs_retriever else None
-                ),
-                "reranker": dict(experiment.reranker) if spec.program == "rerank" else None,
-                "corpus": {"name": experiment.corpus, "fingerprint": corpus_print},
+                "retriever": registry.identity(retrieved, corpus) if spec.needs_retriever else None,
+                "reranker": dict(experiment.table.reranker) if spec.program == "rerank" else None,
+                "corpus": {"name": experiment.table.corpus, "fingerprint": corpus_print},
                 "judges": judged if spec.needs_retriever else [],
             }
             rows.append(
                 Row(
-                    name=name,
+                    name=f"{row.name} [{model_name}]" if several else row.name,
                     build=partial(_build, spec, parts, models_, judges),
                     settings=settings,
                     model=models_.identity() if spec.needs_model and models_ else None,
-                    code=code_version(
-                        RAG_PROGRAMS[spec.program].cls, *sources_of(spec, retrievers.resolved(spec.retriever))
-                    ),
+                    code=code_version(RAG_PROGRAMS[spec.program].cls, *registry.outside_modules(retrieved)),
                     seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
                     takes_gold=True,
                     ready=ready if spec.needs_model or judges else None,
@@ -122,18 +270,6 @@ def _check(settings: Mapping[str, Any], row: str) -> None:
         registry.check(rest.pop("kind"), rest)
     except ValueError as e:
         raise InputError(str(e), field=f"row {row!r}") from e
-
-
-def sources_of(spec: RAGSpec, retriever: Mapping[str, Any]) -> list[str]:
-    """The modules, beside the program's own, on which a row's results stand."""
-    root = __name__.partition(".")[0]
-    found = [f"{root}.eval.runs.question_codec", f"{root}.asking.judging"]
-    if spec.needs_retriever:
-        plain = retriever.get("kind", "bm25") == "bm25"  # the registry's imports reach torch: not for BM25
-        found.append(f"{root}.retrievers.{'bm25' if plain else 'registry'}")
-    if spec.planner == "rules":
-        found.append(f"{root}.programs.rag.hcqr_rules")
-    return found
 
 
 def _build(spec: RAGSpec, parts: RAGParts, models: Any, judges: Sequence[Judge], seed: int) -> Answering:

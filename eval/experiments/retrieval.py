@@ -1,162 +1,214 @@
-"""Retrieval experiments (``family = "retrieval"``): queries, judged documents, published numbers.
+"""The family of retrieval experiments: queries, judged documents, published numbers.
 
 They hold abduce's retrievers against what others measured with the same method on public collections.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from ...data.folder import DataFolder
+from ...data.example import Example, fingerprint
+from ...data.folder import DataFolder, file_fingerprint
+from ...programs.spec import SpecBase
+from ...retrievers import registry
 from ...retrievers.base import Ranking
+from ...retrievers.built import BuiltRetrievers
 from ...retrievers.corpus import Corpus
-from ...retrievers.errors import InputError, MissingExtra
+from ...retrievers.errors import InputError
 from ...retrievers.files import read_csv, read_jsonl, require
-from ...retrievers.registry import build
-from ..tables import Cell, Table, Value
+from ..metrics import measure
+from ..runs.code_version import code_version
+from ..runs.plain_codec import PlainCodec
+from ..runs.row import Row
+from .experiment import Experiment, ExperimentTable, RowTable
+from .family import Session
 
 
-class IRRow(BaseModel):
-    """One retriever and the numbers that were published for its method."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    retriever: Mapping[str, Any]
-    reference: Mapping[str, float] = Field(default_factory=dict)
+class NoConfig(BaseModel):
+    """A retriever is all settings; a row of this family has no config beside them."""
 
 
-class IRExperiment(BaseModel):
-    """A retrieval experiment: files are paths inside the data folder."""
+class RetrievalSpec(SpecBase):
+    """One row, resolved: a retriever's settings that differ from the experiment's."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    program: str = "retriever"
+    retriever: Mapping[str, Any] = Field(default_factory=dict)
 
-    family: str
-    name: str
-    title: str = ""
+    @property
+    def needs_model(self) -> bool:
+        return False
+
+    def resolve(self) -> NoConfig:
+        if self.config:
+            raise ValueError(f"no setting {next(iter(self.config))!r}")
+        return NoConfig()
+
+
+class RetrievalRowTable(RowTable):
+    """A row: a retriever, or an earlier row (``base``) and what it changes."""
+
+    retriever: dict[str, Any] = Field(default_factory=dict)
+
+
+class RetrievalTable(ExperimentTable):
+    """``corpus``, ``queries`` and ``qrels`` are paths inside the data folder; ``depth`` is how many documents
+    each query gets."""
+
+    family: str = "retrieval"
     corpus: str
     queries: str
     qrels: str
-    measures: tuple[str, ...] = ("nDCG@10", "R@100")
+    measures: list[str] = Field(default_factory=lambda: ["nDCG@10", "R@100"], min_length=1)
     depth: int = Field(default=1000, ge=1)
-    notes: tuple[str, ...] = ()
-    row: tuple[IRRow, ...]
+    row: Sequence[RetrievalRowTable] = Field(min_length=1)
+
+
+RetrievalExperiment = Experiment[RetrievalTable, RetrievalSpec]
+
+
+class RetrievalFamily:
+    """Queries to documents. A file names a test collection and rows that are retrievers."""
+
+    table = RetrievalTable
+
+    def spec(self, row: RowTable, start: RetrievalSpec | None, table: RetrievalTable) -> RetrievalSpec:
+        if row.program not in ("", "retriever"):
+            raise ValueError(f"no program {row.program!r}: a row is a retriever")
+        for name in table.measures:
+            measure(name)
+        own = row.retriever if isinstance(row, RetrievalRowTable) else {}
+        return RetrievalSpec(retriever={**(start.retriever if start else {}), **own})
+
+    def open(
+        self,
+        experiment: RetrievalExperiment,
+        folder: DataFolder,
+        split: str | None,
+        bad: list[InputError] | None,
+    ) -> RetrievalBench:
+        table = experiment.table
+        if split is not None and split != table.qrels:
+            raise InputError(f"has one split, which {table.qrels} judges", field="split")
+        corpus_file, queries, qrels = (
+            folder.file(*name.split("/")) for name in (table.corpus, table.queries, table.qrels)
+        )
+        return RetrievalBench(
+            Corpus.load(corpus_file, table.name),
+            fingerprint([file_fingerprint(path) for path in (corpus_file, queries, qrels)]),
+            table.name,
+            read_queries(queries, read_grades(qrels, bad), bad),
+            table,
+        )
+
+
+def read_grades(path: Path, bad: list[InputError] | None = None) -> dict[str, dict[str, int]]:
+    """Judgements as ``{query: {document: grade}}``, from a file with query-id, corpus-id and score.
+
+    Raises:
+        InputError: a line is wrong and ``bad`` is not given.
+    """
+    grades: dict[str, dict[str, int]] = {}
+    for line, row in read_csv(path):
+        try:
+            query, document = require(row, "query-id", path, line), require(row, "corpus-id", path, line)
+            score = require(row, "score", path, line)
+            if not score.strip().lstrip("-").isdecimal():
+                raise InputError("must be a whole number", file=path, line=line, field="score")
+        except InputError as e:
+            if bad is None:
+                raise
+            bad.append(e)
+            continue
+        grades.setdefault(query, {})[document] = int(score)
+    return grades
+
+
+def read_queries(
+    path: Path, grades: Mapping[str, Mapping[str, int]], bad: list[InputError] | None = None
+) -> list[Example]:
+    """The judged queries, in the order of their judgements.
+
+    Raises:
+        InputError: a line is wrong, or a judged query is missing, and ``bad`` is not given.
+    """
+    texts: dict[str, str] = {}
+    for line, row in read_jsonl(path, bad):
+        try:
+            id_ = require(row, "_id", path, line)
+            if id_ in grades:
+                texts[id_] = require(row, "text", path, line)
+        except InputError as e:
+            if bad is None:
+                raise
+            bad.append(e)
+    missing = [
+        InputError(f"has no query {id_!r}, which is judged", file=path) for id_ in grades if id_ not in texts
+    ]
+    if missing and bad is None:
+        raise missing[0]
+    (bad if bad is not None else []).extend(missing)
+    if not texts:
+        raise InputError("has no judged query", file=path)
+    return [Example(id_, {"query": texts[id_]}, dict(g)) for id_, g in grades.items() if id_ in texts]
 
 
 @dataclass(frozen=True)
-class IRData:
-    """A test collection: passages, judged queries and the judgements {query: {passage: grade}}."""
+class RetrievalBench:
+    """A test collection: passages, and the judged queries."""
 
     corpus: Corpus
-    queries: Mapping[str, str]
-    qrels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    fingerprint: str
+    name: str
+    examples: Sequence[Example]
+    table: RetrievalTable
+    whole: bool = True
+    noun: str = "queries"
+    stratum: str = ""
+    shows_records: bool = False
+
+    @property
+    def beside(self) -> str:
+        return f", {len(self.corpus):,} documents"
+
+    def codec(self, measures: Sequence[str]) -> PlainCodec:
+        return PlainCodec([*self.table.measures, *measures])
+
+    def rows(self, experiment: RetrievalExperiment, session: Session) -> Sequence[Row]:
+        retrievers = BuiltRetrievers(self.corpus, experiment.retriever)
+        depth = min(experiment.table.depth, len(self.corpus))
+        rows = []
+        for row in experiment.rows:
+            settings = retrievers.resolved(row.spec.retriever)
+            place: Any = {"file": experiment.file, "field": f"row {row.name!r}"}
+            try:
+                registry.check(settings["kind"], {k: v for k, v in settings.items() if k != "kind"})
+                identity = registry.identity(settings, self.corpus)
+            except ValueError as e:
+                raise InputError(str(e), **place) from e
+            rows.append(
+                Row(
+                    row.name,
+                    partial(_searching, retrievers, row.spec.retriever, depth),
+                    settings={"retriever": identity, "depth": depth},
+                    code=code_version(*registry.outside_modules(settings)),
+                    reference=row.reference,
+                )
+            )
+        return rows
 
 
-def parse_ir(text: str, path: Path) -> IRExperiment:
-    """A retrieval experiment from its TOML.
+def _searching(retrievers: BuiltRetrievers, changes: Mapping[str, Any], depth: int, seed: int) -> Any:
+    """The program of a row: a query to its ranking."""
+    retriever = retrievers(changes)
 
-    Raises:
-        InputError: names the field of what is wrong.
-    """
-    try:
-        return IRExperiment.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as e:
-        raise InputError(f"is not TOML: {e}", file=path) from e
-    except ValidationError as e:
-        first = e.errors()[0]
-        raise InputError(first["msg"], file=path, field=".".join(map(str, first["loc"]))) from e
+    def search(query: str) -> Ranking:
+        [ranking] = retriever.search([query], depth)
+        return ranking
 
-
-def load_ir(experiment: IRExperiment, folder: DataFolder) -> IRData:
-    """The test collection of an experiment; only judged queries are kept.
-
-    Raises:
-        InputError: a file is missing or a line is wrong.
-    """
-    corpus = Corpus.load(folder.file(*experiment.corpus.split("/")), experiment.name)
-    path = folder.file(*experiment.qrels.split("/"))
-    qrels: dict[str, dict[str, int]] = {}
-    for line, row in read_csv(path):
-        query, document = require(row, "query-id", path, line), require(row, "corpus-id", path, line)
-        try:
-            qrels.setdefault(query, {})[document] = int(require(row, "score", path, line))
-        except ValueError as e:
-            raise InputError("must be a whole number", file=path, line=line, field="score") from e
-    texts: dict[str, str] = {}
-    path = folder.file(*experiment.queries.split("/"))
-    for line, row in read_jsonl(path):
-        id_ = require(row, "_id", path, line)
-        if id_ in qrels:
-            texts[id_] = require(row, "text", path, line)
-    missing = sorted(set(qrels) - set(texts))
-    if missing:
-        raise InputError(f"has no query {missing[0]!r}, which is judged", file=path)
-    return IRData(corpus, {id_: texts[id_] for id_ in qrels}, qrels)
-
-
-def score_ir(
-    rankings: Mapping[str, Ranking], qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]
-) -> dict[str, float]:
-    """Means over queries, by ir-measures, which sees each ranking's own order.
-
-    Raises:
-        MissingExtra: ir-measures is not installed.
-        InputError: a measure that it does not know.
-    """
-    try:
-        import ir_measures
-    except ImportError as e:
-        raise MissingExtra("ir-measures", "bench") from e
-    try:
-        wanted = [ir_measures.parse_measure(name) for name in measures]
-    except (NameError, ValueError, SyntaxError) as e:
-        raise InputError(f"a measure that ir-measures does not know: {e}", field="measures") from e
-    run = {
-        query: {id_: float(len(ranking) - place) for place, id_ in enumerate(ranking.ids)}
-        for query, ranking in rankings.items()
-    }
-    found = ir_measures.calc_aggregate(wanted, {q: dict(d) for q, d in qrels.items()}, run)
-    return {name: float(found[measure]) for name, measure in zip(measures, wanted, strict=True)}
-
-
-def ir_table(experiment: IRExperiment, data: IRData, rows: Sequence[str] = ()) -> Table:
-    """Run every row (or the named ones) and lay the measures beside the published numbers.
-
-    Raises:
-        InputError: no row of that name, or a retriever that cannot be built.
-    """
-    names = [row.name for row in experiment.row]
-    for name in rows:
-        if name not in names:
-            raise InputError(f"no row {name!r}; there are {', '.join(names)}", field="--row")
-    ids, texts = list(data.queries), list(data.queries.values())
-    lines: list[list[Value]] = []
-    for row in experiment.row:
-        if rows and row.name not in rows:
-            continue
-        settings = dict(row.retriever)
-        retriever = build(settings.pop("kind", "bm25"), data.corpus, **settings)
-        found = retriever.search(texts, min(experiment.depth, len(data.corpus)))
-        scores = score_ir(dict(zip(ids, found, strict=True)), data.qrels, experiment.measures)
-        cells = [Cell(scores[m], digits=4, reference=row.reference.get(m)) for m in experiment.measures]
-        lines.append([row.name, *cells])
-    title = experiment.title or experiment.name
-    notes = (f"{len(ids)} queries, {len(data.corpus):,} documents", *experiment.notes)
-    return Table(["retriever", *experiment.measures], lines, title, notes)
-
-
-def run_ir(experiment: IRExperiment, data: str | None, limit: int | None, rows: Sequence[str]) -> None:
-    """Run a retrieval experiment and print its table (``abduce eval``)."""
-    from rich.console import Console
-
-    loaded = load_ir(experiment, DataFolder.find(data))
-    if limit is not None:
-        kept = dict(list(loaded.queries.items())[:limit])
-        loaded = IRData(loaded.corpus, kept, {q: loaded.qrels[q] for q in kept})
-    Console().print(ir_table(experiment, loaded, rows).rich())
+    return search

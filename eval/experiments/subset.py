@@ -1,8 +1,10 @@
-"""A part of the examples, before a run or of a finished one."""
+"""Some of the examples: those of a group, or a sample by source context."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from ...data.example import Example
 from ...retrievers.errors import InputError
@@ -27,3 +29,44 @@ def restricted(examples: Sequence[Example], where: Mapping[str, str]) -> list[Ex
     if not kept:
         raise InputError("no example has all of these values", field="where")
     return kept
+
+
+def spread(examples: Sequence[Example], n: int, seed: int = 0) -> list[Example]:
+    """At most ``n`` examples from as many source contexts as possible: contexts in a random order, one
+    example of each, then a second one of each, and so on."""
+    contexts: dict[str, list[Example]] = {}
+    for example in examples:
+        contexts.setdefault(example.cluster or example.id, []).append(example)
+    names = list(contexts)
+    order = [names[i] for i in np.random.default_rng(seed).permutation(len(names))]
+    deepest = max(map(len, contexts.values()), default=0)
+    turns = (contexts[name][i] for i in range(deepest) for name in order if i < len(contexts[name]))
+    return [example for example, _ in zip(turns, range(n), strict=False)]
+
+
+def sampled(examples: Sequence[Example], n: int, group: str = "") -> list[Example]:
+    """A sample of at most ``n`` examples (of each value of ``group``, where one is named), in their order.
+
+    Whole source contexts are drawn, the last of them cut at ``n``: intervals resample contexts, so a sample
+    keeps the mix of facts per context. The same call draws the same examples, and a larger ``n`` only adds.
+    """
+    strata: dict[str, dict[str, list[Example]]] = {}
+    for example in examples:
+        contexts = strata.setdefault(example.groups.get(group, ""), {})
+        contexts.setdefault(example.cluster or example.id, []).append(example)
+    kept: set[str] = set()
+    for contexts in strata.values():
+        names = list(contexts)
+        drawn = [e for i in np.random.default_rng(0).permutation(len(names)) for e in contexts[names[i]]]
+        kept |= {e.id for e in drawn[:n]}
+    return [e for e in examples if e.id in kept]
+
+
+def split_by_context(examples: Sequence[Example], share: float = 0.5) -> tuple[list[Example], list[Example]]:
+    """Two lists without a common source context; the first has about ``share`` of the contexts, and both have
+    at least one where there are two."""
+    names = list(dict.fromkeys(e.cluster or e.id for e in examples))
+    cut = min(max(1, round(share * len(names))), max(1, len(names) - 1))
+    first = set(names[:cut])
+    inside = [e for e in examples if (e.cluster or e.id) in first]
+    return inside, [e for e in examples if (e.cluster or e.id) not in first]

@@ -1,87 +1,178 @@
-"""From an experiment and a data folder to the runner's rows, and a program for one command."""
+"""The family of experiments over a taxonomy: facts, concepts, and the rows of the FHS paper."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
+from ...data.domains import Domain
 from ...data.example import Example, fingerprint
+from ...data.folder import DataFolder, domain_named, file_fingerprint
+from ...data.parts import make_parts
+from ...lm.profiles import FACT_STAGES
 from ...programs.methods import PROGRAMS, Parts, build, check_replay
-from ...programs.presets import scopes
-from ...programs.replay import Replay
+from ...programs.presets import scopes, spec_named
 from ...programs.spec import Spec
 from ...retrievers import registry
 from ...retrievers.base import Where
-from ...retrievers.built import Retrievers
+from ...retrievers.built import BuiltRetrievers
 from ...retrievers.errors import InputError
-from ...tagging.precedents import PrecedentSource
+from ...retrievers.taxonomy import Taxonomy
+from ...signatures.prompting import load_prompts
+from ...signatures.tokenize import tok_set
+from ...tagging.precedents import domain_precedents
+from ..report.breakdown import label_length
+from ..runs.code_version import code_version
 from ..runs.replay import Logs, Recorded
 from ..runs.row import Row
 from ..runs.seeded import Seeded
-from ..runs.state import state_fingerprint
-from .experiment import Experiment
+from ..runs.state import load_state, state_fingerprint
+from ..runs.taxonomy_codec import TaxonomyCodec
+from .experiment import Experiment, ExperimentTable, RowTable
+from .family import Session
 
 log = logging.getLogger(__name__)
 
-
-def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: bool, seed: int) -> Any:
-    parts = replace(parts, replay=lambda of: logs.named(of, seed))
-    try:
-        program = build(spec, parts)
-    except ValueError as e:
-        raise InputError(str(e), field=f"row {name!r}") from e
-    if spec.state:
-        from ..runs.state import load_state
-
-        load_state(program, Path(spec.state))
-    if spec.needs_model or spec.replay:
-        program = Seeded(program, seed)
-    return Recorded(program, logs.of(name, seed)) if replayed else program
+_OWN_KEYS = ("generator", "verifier", "prompts", "vocabulary", "verdicts", "replay", "state", "selector")
 
 
-def _warm(parts: Parts, settings: Mapping[str, Any], examples: Sequence[Example]) -> None:
-    """Ask a row's retriever once for each datatype of the examples: it builds what it builds on first use."""
-    kinds = sorted({str(e.inputs["fact"].datatype or "") for e in examples})
-    try:
-        parts.retriever(settings).search(
-            ["value"] * len(kinds), 1, [Where(datatype=k or None) for k in kinds]
+class TaxonomyRowTable(RowTable):
+    """A row, some of whose settings may stand beside its ``set``."""
+
+    generator: str = ""
+    verifier: str = ""
+    prompts: str = ""
+    vocabulary: str = ""
+    verdicts: str = ""
+    replay: str = ""
+    state: str = ""
+    selector: bool | None = None
+
+
+class TaxonomyTable(ExperimentTable):
+    """``defaults`` are set on every row that starts from a program (where the program has the setting),
+    before the row's own changes."""
+
+    domain: str = "finance"
+    split: str = "test"
+    defaults: dict[str, Any] = Field(default_factory=dict)
+    row: Sequence[TaxonomyRowTable] = Field(min_length=1)
+
+    def written(self) -> dict[str, Any]:
+        found = super().written()
+        found.pop("defaults", None)  # every row states them
+        return found
+
+
+TaxonomyExperiment = Experiment[TaxonomyTable, Spec]
+
+
+class TaxonomyFamily:
+    """Facts to concepts. A file names a ``domain``, a ``split`` and rows of
+    :data:`abduce.programs.presets.PRESETS`."""
+
+    table = TaxonomyTable
+
+    def spec(self, row: RowTable, start: Spec | None, table: TaxonomyTable) -> Spec:
+        if bool(row.program) == bool(row.base):
+            raise ValueError("give either program or base")
+        spec = spec_named(row.program).changed(table.defaults) if start is None else start
+        return spec.changed({k: v for k in _OWN_KEYS if (v := getattr(row, k)) not in ("", None)})
+
+    def open(
+        self,
+        experiment: TaxonomyExperiment,
+        folder: DataFolder,
+        split: str | None,
+        bad: list[InputError] | None,
+    ) -> TaxonomyBench:
+        domain = domain_named(experiment.table.domain)
+        own = next(iter(domain.splits)) if folder.bundled else experiment.table.split
+        chosen = split or own
+        facts = folder.facts(domain, chosen, bad)
+        taxonomy = folder.taxonomy(domain)
+        unknown = next((e for e in facts if e.gold not in taxonomy), None)
+        if unknown is not None:
+            raise InputError(
+                f"the gold concept {unknown.gold!r} of fact {unknown.id!r} is not in {taxonomy.name}",
+                file=folder.file(domain.name, domain.splits[chosen]),
+                field="gold",
+            )
+        return TaxonomyBench(
+            folder,
+            domain,
+            taxonomy,
+            f"{domain.name} {chosen}",
+            [with_label_length(e, taxonomy) for e in facts],
+            chosen == experiment.table.split and not folder.bundled,
         )
-    except Exception as e:  # noqa: BLE001 - what is wrong is told by the examples, each in its own record
-        log.info("the retriever could not be warmed up: %s", e)
+
+
+@dataclass(frozen=True)
+class TaxonomyBench:
+    """The facts of a split and the inventory that is ranked."""
+
+    folder: DataFolder
+    domain: Domain
+    taxonomy: Taxonomy
+    name: str
+    examples: Sequence[Example]
+    whole: bool
+    noun: str = "facts"
+    beside: str = ""
+    stratum: str = ""
+    shows_records: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        return file_fingerprint(self.folder.file(self.domain.name, self.domain.inventory))
+
+    def codec(self, measures: Sequence[str]) -> TaxonomyCodec:
+        return TaxonomyCodec(measures)
+
+    def rows(self, experiment: TaxonomyExperiment, session: Session) -> Sequence[Row]:
+        source = domain_precedents(self.folder, self.domain)
+        if source is not None:
+            source = source.for_facts([e.inputs["fact"] for e in session.examples])
+        parts = make_parts(self.taxonomy, self.domain, experiment.retriever, precedents=source)
+        model, ready = None, None
+        for models in session.models.values():
+            session.closing.enter_context(models.context())
+            needing = next(row.name for row in experiment.rows if row.spec.needs_model)
+            model, ready = (
+                models.identity(),
+                partial(models.refuse_if_away, FACT_STAGES, f"the row {needing!r}"),
+            )
+        printed = (
+            "" if source is None or not any(scopes(r.spec) for r in experiment.rows) else source.fingerprint
+        )
+        return make_rows(experiment, parts, self.fingerprint, model, session.out, ready, printed)
+
+
+def with_label_length(example: Example, taxonomy: Taxonomy) -> Example:
+    """The example with the length of its gold label among its groups, for breakdowns."""
+    tokens = len(tok_set(taxonomy[example.gold].label))
+    return replace(example, groups={**example.groups, "gold label length": label_length(tokens)})
 
 
 COSTLY = frozenset({"dense", "hybrid", "rerank", "milvus"})
 """Retrievers that are not made before they are needed: they load models or talk to a server."""
 
 
-def _check(spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
-    """Put a row together before anything runs or is written, as far as that costs nothing.
-
-    Raises:
-        ValueError: a setting of its retriever, its serializer or its options that there is not, a missing
-            extra, or a replay that cannot be.
-    """
-    rest = dict(retriever)
-    kind = str(rest.pop("kind", "bm25"))
-    registry.check(kind, rest)
-    costly = kind in COSTLY or ":" in kind or "index" in rest
-    if spec.replay:
-        check_replay(spec)
-    elif not (costly or spec.state or scopes(spec)):
-        build(spec, parts)
-
-
 def make_rows(
-    experiment: Experiment,
+    experiment: TaxonomyExperiment,
     parts: Parts,
     taxonomy_print: str,
     model: Any = None,
     out: Path | None = None,
     ready: Callable[[], None] | None = None,
+    precedents_print: str = "",
 ) -> Sequence[Row]:
     """The runner's rows of an experiment.
 
@@ -92,16 +183,16 @@ def make_rows(
         model: identity of the language model, part of the resume key of rows that call one.
         out: the run folder, from which rows that replay others read what earlier sessions did.
         ready: see :class:`Row`; of rows that call a model.
-    """
-    from ...signatures.prompting import load_prompts
-    from ..runs.code_version import Sources
+        precedents_print: fingerprint of the already-tagged facts.
 
+    Raises:
+        InputError: a row with a setting that there is not, or whose replay cannot be.
+    """
     rows: dict[str, Row] = {}
     logs = Logs(out)
-    sources = Sources()
     replayed = {row.spec.replay for row in experiment.rows}
     specs: dict[str, Spec] = {}
-    retrievers = Retrievers(parts.taxonomy, experiment.retriever)
+    retrievers = BuiltRetrievers(parts.taxonomy, experiment.retriever)
     for row in experiment.rows:
         spec = row.spec
         base = rows.get(spec.replay)
@@ -125,8 +216,8 @@ def make_rows(
         }
         if spec.state:
             settings["state"] = state_fingerprint(Path(spec.state))
-        if isinstance(parts.precedents, PrecedentSource) and scopes(spec):
-            settings["precedents"] = parts.precedents.fingerprint
+        if precedents_print and scopes(spec):
+            settings["precedents"] = precedents_print
         if base is not None:
             settings["replayed"] = base.identity("")
         prompts = None
@@ -145,7 +236,7 @@ def make_rows(
             settings=settings,
             prompts=prompts,
             model=model if spec.needs_model else None,
-            code=sources.version(PROGRAMS[spec.program].cls, Replay, registry),
+            code=code_version(PROGRAMS[spec.program].cls, *registry.outside_modules(retriever)),
             seeds=seeds,
             takes_gold=spec.needs_gold and not spec.replay,
             ready=ready if spec.needs_model else None,
@@ -153,3 +244,44 @@ def make_rows(
             warm=partial(_warm, parts, spec.retriever),
         )
     return list(rows.values())
+
+
+def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: bool, seed: int) -> Any:
+    parts = replace(parts, replay=lambda of: logs.named(of, seed))
+    try:
+        program = build(spec, parts)
+    except ValueError as e:
+        raise InputError(str(e), field=f"row {name!r}") from e
+    if spec.state:
+        load_state(program, Path(spec.state))
+    if spec.needs_model or spec.replay:
+        program = Seeded(program, seed)
+    return Recorded(program, logs.of(name, seed)) if replayed else program
+
+
+def _warm(parts: Parts, settings: Mapping[str, Any], examples: Sequence[Example]) -> None:
+    """Ask a row's retriever once for each datatype of the examples: it builds what it builds on first use."""
+    kinds = sorted({str(e.inputs["fact"].datatype or "") for e in examples})
+    try:
+        parts.retriever(settings).search(
+            ["value"] * len(kinds), 1, [Where(datatype=k or None) for k in kinds]
+        )
+    except Exception as e:  # noqa: BLE001 - what is wrong is told by the examples, each in its own record
+        log.info("the retriever could not be warmed up: %s", e)
+
+
+def _check(spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
+    """Put a row together before anything runs or is written, as far as that costs nothing.
+
+    Raises:
+        ValueError: a setting of its retriever, its serializer or its options that there is not, a missing
+            extra, or a replay that cannot be.
+    """
+    rest = dict(retriever)
+    kind = str(rest.pop("kind", "bm25"))
+    registry.check(kind, rest)
+    costly = kind in COSTLY or ":" in kind or "index" in rest
+    if spec.replay:
+        check_replay(spec)
+    elif not (costly or spec.state or scopes(spec)):
+        build(spec, parts)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from ...data.example import Example
 from ...data.folder import DataFolder, domain_named
@@ -17,11 +16,24 @@ from ...lm.use import models_for
 from ...programs.methods import build
 from ...retrievers.errors import InputError, MissingExtra
 from ...retrievers.files import write_text
-from ..experiments.experiment import load_experiment
-from ..experiments.subset import restricted
-from .sampling import split_by_context, spread
+from ..experiments.evaluate import evaluate
+from ..experiments.files import load_experiment
+from ..experiments.subset import restricted, split_by_context, spread
+from ..runs.comparison import Comparison
 
 OPTIMIZERS = ("bootstrap", "mipro", "gepa")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled row: where its state is, on how many facts of which split it was compiled, and what it
+    gained on facts of other contexts (None: not measured)."""
+
+    row: str
+    state: Path
+    examples: int
+    split: str
+    gain: Comparison | None
 
 
 def optimize_row(
@@ -38,8 +50,7 @@ def optimize_row(
     budget: str = "light",
     threads: int = 8,
     lm: Mapping[str, Any] | None = None,
-    console: Console | None = None,
-) -> None:
+) -> Compiled:
     """Compile one row of an experiment and write its program state as JSON.
 
     Args:
@@ -59,7 +70,6 @@ def optimize_row(
     Raises:
         InputError: a test split, a row without a model, or whatever is wrong with experiment and data.
     """
-    console = console or Console()
     if optimizer not in OPTIMIZERS:
         raise InputError(f"no optimizer {optimizer!r}; there are {', '.join(OPTIMIZERS)}")
     if split in ("test", "fincl", "cases"):
@@ -67,11 +77,13 @@ def optimize_row(
     if train < 2:
         raise InputError(f"needs at least 2 facts, not {train}", field="train")
     experiment = load_experiment(name).only([row])
+    if experiment.family != "taxonomy":
+        raise InputError("only rows of experiments over a taxonomy can be compiled", file=experiment.file)
     spec = experiment.rows[0].spec
     if not spec.needs_model or spec.needs_gold:
         raise InputError(f"the row {row!r} calls no language model, or is an oracle: nothing to compile")
     folder = DataFolder.find(data)
-    domain = domain_named(experiment.domain)
+    domain = domain_named(experiment.table.domain)
     facts = restricted(folder.facts(domain, split), experiment.where)
     examples = spread(facts, train)
     if len(examples) < 2:
@@ -79,20 +91,18 @@ def optimize_row(
     seen = {e.cluster for e in examples}
     unseen = spread([e for e in facts if e.cluster not in seen], check)
     parts = make_parts(folder.taxonomy(domain), domain, experiment.retriever)
-    with models_for(experiment.lm if lm is None else lm, f"the row {row!r}"):
-        from ..experiments.evaluate import evaluate
+    with models_for(experiment.table.lm if lm is None else lm, f"the row {row!r}"):
         from .metrics import TaxonomyMetric
 
         program = build(spec, parts)
         metric = TaxonomyMetric(measure, parts.profiles)
         compiled = _compile(program, examples, metric, optimizer, budget, threads)
+        gain = None
         if unseen:
             rows = {"before": program, "after": compiled}
-            gain = evaluate(rows, unseen, concurrency=threads).compare("after", "before").table()
+            gain = evaluate(rows, unseen, concurrency=threads).compare("after", "before")
     write_text(out, json.dumps(compiled.dump_state(), ensure_ascii=False, indent=1) + "\n")
-    if unseen:
-        console.print(gain.rich())
-    console.print(f"compiled {row} on {len(examples)} facts of {split}: {out}", markup=False, highlight=False)
+    return Compiled(row, out, len(examples), split, gain)
 
 
 def _compile(
@@ -112,13 +122,13 @@ def _compile(
     if optimizer == "mipro":
         if importlib.util.find_spec("optuna") is None:
             raise MissingExtra("optuna", "optimize")
-        mipro = dspy.MIPROv2(metric=_plain(metric), auto=budget, num_threads=threads)
+        mipro = dspy.MIPROv2(metric=_bare_numbers(metric), auto=budget, num_threads=threads)
         return mipro.compile(program, trainset=trainset, valset=valset)
     gepa = dspy.GEPA(metric=metric, auto=budget, num_threads=threads, reflection_lm=dspy.settings.lm)
     return gepa.compile(program, trainset=trainset, valset=valset)
 
 
-def _plain(metric: Any) -> Any:
+def _bare_numbers(metric: Any) -> Any:
     """MIPROv2 sums bare numbers."""
 
     def score(example: Any, prediction: Any, trace: Any = None) -> Any:

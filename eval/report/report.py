@@ -1,18 +1,16 @@
-"""What ``abduce report`` shows of a run: its tables, in order, and the files it writes.
-
-Every family adds analyses of its own under its codec's name in :data:`ANALYSES`: functions that take a
-:class:`Run` and return tables. They are imported when they are needed.
-"""
+"""What ``abduce eval`` and ``abduce report`` show of a run: its tables, in order, and the files written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import make_folder, write_text
+from ..metrics import measure as measure_named
 from ..runs.folder import RunFolder
+from ..runs.plain_codec import PlainCodec
 from ..runs.row import Codec
 from ..runs.run import Run
 from ..tables import Table
@@ -21,17 +19,49 @@ from .parts import parts_apart
 
 Analysis = Callable[[Run], Iterable[Table]]
 
-CODECS: Mapping[str, str] = {
-    "taxonomy": "runs.taxonomy_codec:TaxonomyCodec",
-    "question": "runs.question_codec:QuestionCodec",
-}
-"""Where the codec of a name in ``run.json`` lives, as ``module:class`` of this package."""
 
-ANALYSES: Mapping[str, Sequence[str]] = {
-    "taxonomy": ("report.fhs:fhs_tables",),
-    "question": ("report.questions:question_tables",),
-}
-"""The analyses of a family by its codec's name, as ``module:function`` of this package."""
+@dataclass(frozen=True)
+class Kind:
+    """What is known of the runs of one codec: how they are scored again, and the tables of their own that a
+    report adds (``analyses``; ``at_once``: those that the run itself shows too)."""
+
+    codec: Codec
+    analyses: Sequence[Analysis] = ()
+    at_once: Sequence[Analysis] = ()
+
+
+def kind_of(codec: str, measures: Sequence[str] = ()) -> Kind | None:
+    """The kind of a codec's name; None for one that this version does not know (its values stand as scored).
+
+    Args:
+        codec: the name in ``run.json``.
+        measures: every measure that is wanted, its own among them.
+
+    Raises:
+        InputError: a measure that there is not, or that this kind of run does not have.
+    """
+    try:
+        if codec == "taxonomy":
+            from ..runs.taxonomy_codec import TaxonomyCodec
+            from .fhs import fhs_tables
+
+            return Kind(TaxonomyCodec(measures), (fhs_tables,))
+        if codec == "question":
+            from ..runs.question_codec import QuestionCodec
+            from .questions import question_tables
+
+            asked = QuestionCodec()
+            if strange := [m for m in measures if m not in asked.measures]:
+                raise ValueError(f"{strange[0]!r} is a measure of rankings, and no passage is judged here")
+            return Kind(asked, (question_tables,), (question_tables,))
+        if codec == "plain":
+            for name in measures:
+                measure_named(name)
+            return Kind(PlainCodec(measures) if measures else PlainCodec())
+    except ValueError as e:
+        raise InputError(str(e), field="measure") from e
+    return None
+
 
 FORMATS: Mapping[str, tuple[str, Callable[[Table], str]]] = {
     "markdown": ("md", Table.markdown),
@@ -41,33 +71,36 @@ FORMATS: Mapping[str, tuple[str, Callable[[Table], str]]] = {
 """What a table can be written as: the file's ending and the rendering."""
 
 
-def _find(place: str) -> object:
-    module, _, name = place.partition(":")
-    return getattr(import_module(f"..{module}", __package__), name)
-
-
-def codec_named(name: str) -> Codec | None:
-    """The codec of a family; None for one this version does not know (its values stand as scored)."""
-    if name not in CODECS:
-        return None
-    codec: Codec = _find(CODECS[name])()  # type: ignore[operator]
-    return codec
-
-
-def load_run(folder: str | Path) -> tuple[Run, str]:
-    """A run folder, scored anew, and the name of its codec.
+def load_run(folder: str | Path, measures: Sequence[str] = ()) -> Run:
+    """A run folder, scored anew, with further ``measures`` where named.
 
     Raises:
-        InputError: see :meth:`Run.load`.
+        InputError: see :meth:`Run.load` and :func:`kind_of`.
     """
     manifest = RunFolder(folder).manifest()
-    name = str(manifest["codec"]) if manifest is not None else ""
-    return Run.load(folder, codec_named(name)), name
+    if manifest is None:
+        return Run.load(folder)
+    kind = kind_of(manifest["codec"], [*manifest["measures"], *measures])
+    return Run.load(folder, None if kind is None else kind.codec)
+
+
+def result_tables(run: Run, *, baseline: str | None = None, intervals: bool = False) -> list[Table]:
+    """What a run shows when it ends: the results of the whole, then of the parts that its domain sets apart,
+    what its kind shows at once, failures.
+
+    Raises:
+        InputError: no such baseline.
+    """
+    tables = [one.table(baseline, intervals=intervals) for one in (run, *parts_apart(run))]
+    kind = kind_of(run.codec)
+    for analysis in () if kind is None else kind.at_once:
+        tables += analysis(run)
+    failures = failure_table(run)
+    return tables if failures is None else [*tables, failures]
 
 
 def report_tables(
     run: Run,
-    family: str = "",
     *,
     baseline: str | None = None,
     by: Sequence[str] | None = None,
@@ -75,11 +108,10 @@ def report_tables(
     intervals: bool = False,
 ) -> list[Table]:
     """The tables of a report, in order: results (of the whole, then of the parts that its domain sets
-    apart), differences to the baseline, breakdowns, cost, the family's own analyses, failures.
+    apart), differences to the baseline, breakdowns, cost, its kind's own analyses, failures.
 
     Args:
         run: what to report on.
-        family: the codec's name, whose analyses are added.
         baseline: the row that others are compared with; by default the run's own, else none.
         by: fields to break down by; by default every field that splits the examples.
         measure: the measure of the breakdowns; by default the headline and those that have a
@@ -98,8 +130,8 @@ def report_tables(
         tables += [breakdown(run, field, m) for m in shown]
     if any(row.costs for row in run.rows):
         tables.append(cost_table(run))
-    for place in ANALYSES.get(family, ()):
-        analysis: Analysis = _find(place)  # type: ignore[assignment]
+    kind = kind_of(run.codec)
+    for analysis in () if kind is None else kind.analyses:
         tables += analysis(run)
     failures = failure_table(run)
     return tables if failures is None else [*tables, failures]

@@ -79,16 +79,17 @@ def write_trec(run: Run, folder: str | Path) -> list[Path]:
 
 
 def read_trec(
-    runs: Sequence[str | Path], qrels: str | Path, measures: Sequence[str] = RANKING_MEASURES
+    runs: Sequence[str | Path], qrels: str | Path, more: Sequence[str] = ()
 ) -> Run:
     """A :class:`Run` of TREC run files, one row each, named by its file.
 
     Every query of the qrels is an example; one that a run does not answer scores 0. Ids are compared as
-    everywhere: after their namespace prefix is stripped.
+    everywhere: after their namespace prefix is stripped. ``more`` are measured beside R@k and MRR.
 
     Raises:
         InputError: a missing or malformed file, two files of one name, or no query with a relevant document.
     """
+    measures = tuple(dict.fromkeys((*RANKING_MEASURES, *more)))
     judged = {q: g for q, g in read_qrels(qrels).items() if any(v > 0 for v in g.values())}
     if not judged:
         raise InputError("has no query with a relevant document", file=qrels)

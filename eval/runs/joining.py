@@ -22,6 +22,9 @@ def joined(runs: Sequence[Run]) -> Run:
     if not runs:
         raise InputError("there are no runs to join")
     first = runs[0]
+    kinds = sorted({run.codec for run in runs})
+    if len(kinds) > 1:
+        raise InputError(f"the runs are of different kinds: {', '.join(kinds)}")
     ids = {e.id: e.fingerprint() for e in first.examples}
     for run in runs[1:]:
         other = {e.id: e.fingerprint() for e in run.examples}
@@ -50,7 +53,7 @@ def joined(runs: Sequence[Run]) -> Run:
             if run.folder is not None:
                 sources[name] = run.sources.get(row.name, (run.folder, row.name))
     experiment = " + ".join(dict.fromkeys(run.experiment for run in runs if run.experiment))
-    return Run(experiment, first.data, rows, first.examples, baseline, None, 0, sources)
+    return Run(experiment, first.data, rows, first.examples, baseline, None, 0, sources, first.codec)
 
 
 def _reordered(row: RowResult, name: str, order: Sequence[int]) -> RowResult:

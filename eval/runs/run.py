@@ -34,6 +34,7 @@ class Run:
 
     ``resumed``: how many of its (row, seed, example) units an earlier session had done. ``sources`` says
     where the records of a row lie that comes from another folder (:func:`joined`): folder and name there.
+    ``codec`` names how its records are written; ``notes`` are lines to show below its table.
     """
 
     experiment: str
@@ -44,6 +45,8 @@ class Run:
     folder: Path | None = None
     resumed: int = 0
     sources: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
+    codec: str = ""
+    notes: Sequence[str] = ()
 
     @classmethod
     def load(cls, path: str | Path, codec: Codec | None = None) -> Run:
@@ -79,7 +82,13 @@ class Run:
                 RowResult.collect(name, seeds, examples, outcomes, manifest["measures"], reference, settings)
             )
         return cls(
-            manifest["experiment"], manifest["data"], rows, examples, manifest["baseline"], folder.path
+            manifest["experiment"],
+            manifest["data"],
+            rows,
+            examples,
+            manifest["baseline"],
+            folder.path,
+            codec=manifest["codec"],
         )
 
     def __getitem__(self, row: str) -> RowResult:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...retrievers.taxonomy import strip_namespace
-from ..metrics import RANKING_MEASURES, accuracy, score_ranking
+from ..metrics import RANKING_MEASURES, accuracy, measure, score_ranking
 from .trace import to_json
 
 
@@ -17,10 +17,16 @@ class TaxonomyCodec:
     own pools, where one was chosen that of its own. The record's ``ranking`` is the method's own, on
     which recall and MRR are measured; the trace's ``final`` is left null, being the same. A row with
     ``alternatives`` (each hypothesis alone) is scored by the mean over them.
+
+    Args:
+        more: further measures of the ranking, names that :func:`abduce.eval.metrics.measure` knows.
     """
 
     name = "taxonomy"
-    measures: Sequence[str] = (*RANKING_MEASURES, "Acc", "Cov")
+
+    def __init__(self, more: Sequence[str] = ()) -> None:
+        self.measures = tuple(dict.fromkeys((*RANKING_MEASURES, "Acc", "Cov", *more)))
+        self._more = {name: measure(name) for name in self.measures[len(RANKING_MEASURES) + 2 :]}
 
     def encode(self, prediction: Any) -> dict[str, Any]:
         trace = prediction.trace
@@ -62,7 +68,10 @@ class TaxonomyCodec:
         trace = record["trace"]
         selected = record["selected"] is not None or bool(trace["counters"].get("selector_failed"))
         each = record.get("alternatives") or [{"ids": record["ranking"]["ids"], "top": record["top"]}]
-        scored = [score_ranking(one["ids"], gold, RANKING_MEASURES) for one in each]
+        scored = [
+            score_ranking(one["ids"], gold) | {n: m(one["ids"], gold) for n, m in self._more.items()}
+            for one in each
+        ]
         if selected:
             for values, one in zip(scored, each, strict=True):
                 values["Acc"] = accuracy(one["top"], gold)

@@ -10,9 +10,9 @@ import pytest
 from abduce.cli.main import app
 from abduce.data.build.index import parse_settings
 from abduce.retrievers.bm25 import BM25Retriever
+from abduce.retrievers.built import BuiltRetrievers
 from abduce.retrievers.corpus import Corpus
 from abduce.retrievers.errors import InputError
-from abduce.retrievers.passages import passage_retriever
 from abduce.retrievers.registry import open_retriever
 from typer.testing import CliRunner
 
@@ -118,7 +118,7 @@ def test_a_stored_index_of_passages_keeps_its_weight_of_coverage(
 ) -> None:
     source = write(tmp_path / "p.jsonl", PASSAGES)
     assert run("build", source, tmp_path / "i", "--passages", *set_).exit_code == 0
-    retriever = passage_retriever(Corpus.load(source), {"kind": "bm25", "index": str(tmp_path / "i")})
+    retriever = BuiltRetrievers(Corpus.load(source), {"kind": "bm25", "index": str(tmp_path / "i")})({})
     assert isinstance(retriever, BM25Retriever)
     assert retriever.w_cov == w_cov
 

@@ -12,7 +12,6 @@ from abduce.cli.main import app
 from abduce.data.domains import FINANCE
 from abduce.data.folder import DataFolder
 from abduce.eval.experiments.evaluate import evaluate
-from abduce.eval.experiments.run_taxonomy import run_experiment
 from abduce.lm import load
 from abduce.programs import FHS, Direct
 from abduce.programs.calls import NoModel
@@ -122,12 +121,12 @@ def test_a_server_that_dies_and_comes_back_costs_no_fact(stub, tmp_path):
 
 def test_without_an_lm_table_a_row_that_needs_a_model_refuses_and_says_what_to_do(tmp_path):
     with pytest.raises(NoModel, match=r"the row 'FHS' needs a language model .* \[lm\] table"):
-        run_experiment(experiment(tmp_path, ""), limit=1)
+        evaluate(experiment(tmp_path, ""), limit=1)
 
 
 def test_a_wrong_lm_table_is_refused_before_anything_runs(tmp_path):
     with pytest.raises(InputError, match=r"lm.temprature"):
-        run_experiment(experiment(tmp_path, "http://127.0.0.1:9/v1", "temprature = 1"), limit=1)
+        evaluate(experiment(tmp_path, "http://127.0.0.1:9/v1", "temprature = 1"), limit=1)
 
 
 def test_check_prints_what_is_honoured_and_its_exit_code_says_whether_that_is_enough(stub, tmp_path):
@@ -180,23 +179,23 @@ def test_a_server_that_was_never_started_is_one_line_before_anything_runs(tmp_pa
     url, out = free_address(), tmp_path / "run"
     words = rf"the row .* needs a model server and none answers at {url} .*abduce serve vllm --run"
     with pytest.raises(InputError, match=words):
-        run_experiment(experiment(tmp_path, url), limit=2, out=out)
+        evaluate(experiment(tmp_path, url), limit=2, out=out)
     assert not (out / "failures.jsonl").exists()
     assert all(len(f.read_text("utf-8").splitlines()) == 1 for f in (out / "rows").iterdir())  # headers
     with pytest.raises(InputError, match="none answers"):
-        run_experiment(experiment(tmp_path, url), limit=2)
+        evaluate(experiment(tmp_path, url), limit=2)
 
 
 def test_a_finished_run_and_probe_off_need_no_server(stub, tmp_path):
     out = tmp_path / "run"
     path = experiment(tmp_path, stub.url)
-    first = run_experiment(path, limit=2, out=out)
+    first = evaluate(path, limit=2, out=out)
     stub.stop()
-    assert run_experiment(path, limit=2, out=out).summary() == first.summary()
+    assert evaluate(path, limit=2, out=out).summary() == first.summary()
     with pytest.raises(InputError, match="none answers"):
-        run_experiment(path, limit=3, out=out)
+        evaluate(path, limit=3, out=out)
     quick = experiment(tmp_path, stub.url, "probe = false")
-    cached = run_experiment(quick, limit=2)
+    cached = evaluate(quick, limit=2)
     assert not cached.rows[0].failed.any()
 
 
@@ -215,7 +214,7 @@ def test_one_replica_that_answers_is_enough_and_an_error_is_an_answer(stub):
 def test_a_stage_of_kind_none_ends_the_run_in_one_line(stub, tmp_path):
     path = experiment(tmp_path, stub.url, '[lm.selector]\nkind = "none"')
     with pytest.raises(NoModel, match="the selector needs a language model"):
-        run_experiment(path, limit=3, out=tmp_path / "run")
+        evaluate(path, limit=3, out=tmp_path / "run")
     assert not (tmp_path / "run" / "failures.jsonl").exists()
 
 

@@ -82,7 +82,7 @@ def test_tier_a_stands_beside_the_whole_in_the_output_and_in_the_report(data: Pa
     shown, out = io.StringIO(), tmp_path / "run"
     console = Console(file=shown, width=400)
     run_experiment("clinical-no-model", data=str(data), split="dev", rows=["locus"], out=out, console=console)
-    titles = [t.title for t in report_tables(*load_run(out))]
+    titles = [t.title for t in report_tables(load_run(out))]
     whole, apart = titles[:2]
     assert "clinical dev, 3 facts" in whole
     assert "alone" not in whole

@@ -5,8 +5,10 @@ from typing import Any
 import dspy
 import pytest
 from abduce.data.example import Example
-from abduce.eval.experiments.evaluate import PlainCodec, evaluate, from_dspy, row_of
+from abduce.eval.experiments.evaluate import evaluate, from_dspy, row_of
 from abduce.eval.optimize.metrics import to_dspy
+from abduce.eval.runs.plain_codec import PlainCodec
+from abduce.eval.runs.row import Progress
 from abduce.eval.runs.run import Run
 from abduce.programs import FHS, FHSConfig, Locus, RuleGenerator, SymbolicVerifier
 from abduce.programs.profiles import Profiles
@@ -107,13 +109,15 @@ def test_an_oracle_row_is_given_gold(retriever: BM25Retriever) -> None:
 
 
 def test_plain_programs_of_any_kind() -> None:
+    seen: list[Progress] = []
     listed = [Example(str(i), {"n": i}, str(i)) for i in range(4)]
     rows: dict[str, Any] = {
         "list": lambda n: ["x", str(n)],
         "answer": lambda n: SimpleNamespace(answer=str(n % 2)),
         "broken": lambda n: 3,
     }
-    got = {r["row"]: r for r in evaluate(rows, listed, progress=True).summary()["rows"]}
+    got = {r["row"]: r for r in evaluate(rows, listed, on_progress=seen.append).summary()["rows"]}
+    assert [p.done for p in seen] == list(range(13))
     assert (got["list"]["MRR"], got["list"]["Acc"]) == (0.5, 0)
     assert got["answer"]["Acc"] == 0.5
     assert "MRR" not in got["answer"]

@@ -1,18 +1,19 @@
 """The bundled experiments: they parse, every row runs, replays cost no call, resolved files run again."""
 
+import math
+from collections import Counter
+
 import pytest
 from abduce.data.domains import FINANCE
 from abduce.data.example import Example
+from abduce.data.folder import DataFolder
 from abduce.data.parts import make_parts
-from abduce.eval.experiments.experiment import (
-    bundled_experiments,
-    load_experiment,
-    parse_experiment,
-    resolved_toml,
-)
-from abduce.eval.experiments.subset import restricted
+from abduce.eval.experiments.evaluate import evaluate
+from abduce.eval.experiments.files import bundled_experiments, load_experiment, parse_experiment
+from abduce.eval.experiments.subset import restricted, sampled
 from abduce.eval.experiments.taxonomy import make_rows
 from abduce.eval.report.fhs import COLUMNS
+from abduce.eval.report.report import load_run
 from abduce.eval.runs.runner import run
 from abduce.retrievers.errors import InputError
 
@@ -24,7 +25,7 @@ OURS = [
 @pytest.mark.parametrize("name", OURS)
 def test_a_resolved_experiment_is_the_same_experiment(name, tmp_path):
     experiment = load_experiment(name)
-    again = parse_experiment(resolved_toml(experiment, "x", 1), tmp_path / "resolved.toml")
+    again = parse_experiment(experiment.toml("x", 1), tmp_path / "resolved.toml")
     assert [
         (r.name, r.spec.resolve(), r.spec.model_dump(mode="json", exclude={"config"})) for r in again.rows
     ] == [
@@ -108,7 +109,8 @@ def test_every_row_runs_over_bundled_facts(name, lm, using, dev_facts, us_gaap):
         ("[[row]]\nname='a'\nprogram='FHS'\nset={bete=1}\n", "no setting 'bete'"),
         ("[[row]]\nname='a'\nprogram='FHS'\nset={beta=-1}\n", "beta"),
         ("[[row]]\nname='a'\n", "either program or base"),
-        ("[[row]]\nname='a'\nprogram='FHS'\n[[row]]\nname='a'\nprogram='FHS'\n", "twice"),
+        ("[[row]]\nname='a'\nprogram='FHS'\n[[row]]\nname='a'\nprogram='FHS'\n", "duplicate name"),
+        ("family='tea'\n[[row]]\nname='a'\n", "none of taxonomy, qa, retrieval: 'tea'"),
         ("colour='red'\n[[row]]\nname='a'\nprogram='FHS'\n", "field 'colour': no such setting"),
         ("baseline='x'\n[[row]]\nname='a'\nprogram='FHS'\n", "is no row"),
         ("where={modality=['table']}\n[[row]]\nname='a'\nprogram='FHS'\n", "where.modality"),
@@ -269,3 +271,52 @@ def test_a_row_may_swap_the_retriever_for_a_dense_or_hybrid_one(tmp_path, tiny, 
 def test_one_row_brings_the_row_that_it_replays():
     experiment = load_experiment("finance-beta").only(["beta = 0.2"])
     assert [r.name for r in experiment.rows] == ["FHS (beta = 0.6)", "beta = 0.2"]
+
+
+def test_a_limit_draws_whole_contexts_the_same_ones_each_time(dev_facts):
+    few, more = sampled(dev_facts, 30), sampled(dev_facts, 60)
+    assert few == sampled(dev_facts, 30) != dev_facts[:30]
+    assert len(few) == 30
+    assert {e.id for e in few} < {e.id for e in more}
+    assert more == [e for e in dev_facts if e in more]  # in the order of the data
+    sizes = Counter(e.cluster for e in dev_facts)
+    cut = [c for c, n in Counter(e.cluster for e in few).items() if n < sizes[c]]
+    assert len(cut) <= 1
+    assert len({e.cluster for e in few}) > len({e.cluster for e in dev_facts[:30]}) / 2
+    each = [Example(f"{g}{i}", {}, "x", groups={"set": g}) for g in "ab" for i in range(9)]
+    assert [e.id[0] for e in sampled(each, 4, "set")] == list("aaaabbbb")
+
+
+def test_the_papers_numbers_stand_only_beside_its_own_split_in_full(tmp_path, dev_facts):
+    text = """
+    split = "dev"
+    [[row]]
+    name = "locus"
+    program = "locus"
+    reference = { MRR = 0.111 }
+    """
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    data = tmp_path / "data"
+    (data / "finance").mkdir(parents=True)
+    for file in (DataFolder.find().root / "finance").iterdir():
+        (data / "finance" / file.name).symlink_to(file)
+    assert evaluate(path, data=data)["locus"].reference == {"MRR": 0.111}
+    assert evaluate(path, data=data, limit=3)["locus"].reference == {}
+    assert evaluate(path, data=data, limit=10_000)["locus"].reference == {"MRR": 0.111}
+    assert evaluate(path)["locus"].reference == {}  # bundled: a part of the data
+
+
+def test_any_measure_of_ir_measures_can_be_added(tmp_path):
+    run = evaluate("finance-no-model", rows=["locus"], limit=12, measures=["nDCG@10", "P@5"], out=tmp_path)
+    ranks = [next(i for i, id_ in enumerate([*r["ranking"]["ids"], e.gold], 1) if id_ == e.gold)
+             for r, e in zip(run.records("locus"), run.examples, strict=True)]  # fmt: skip
+    gain = [1 / math.log2(rank + 1) if rank <= 10 else 0.0 for rank in ranks]
+    assert run["locus"].values["nDCG@10"][0].tolist() == pytest.approx(gain)
+    assert run["locus"].values["P@5"][0].tolist() == [0.2 if rank <= 5 else 0.0 for rank in ranks]
+    later = load_run(tmp_path, ["AP"])
+    assert list(later["locus"].values)[-3:] == ["nDCG@10", "P@5", "AP"]
+    with pytest.raises(InputError, match="field 'measure': 'tea@3' is none of"):
+        load_run(tmp_path, ["tea@3"])
+    with pytest.raises(InputError, match="field 'measure': 'R@0'"):
+        evaluate("finance-no-model", rows=["locus"], limit=2, measures=["R@0"])

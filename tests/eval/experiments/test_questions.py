@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
-from abduce.eval.experiments.experiment import bundled_experiments
-from abduce.eval.experiments.families import qa_file
+from abduce.eval.experiments.evaluate import evaluate
+from abduce.eval.experiments.files import bundled_experiments, load_experiment, parse_experiment
 from abduce.eval.experiments.questions import usable_judges
-from abduce.eval.experiments.questions_file import parse_qa, resolved_qa
-from abduce.eval.experiments.run_questions import run_qa
 from abduce.eval.report.questions import question_tables
-from abduce.eval.report.report import load_run, report_tables
+from abduce.eval.report.report import load_run, report_tables, result_tables
+from abduce.retrievers.corpus import Corpus, Passage
 from abduce.retrievers.errors import InputError
-from abduce.retrievers.passages import passage_settings
+from abduce.retrievers.registry import in_full
 from openai_stub import Status
-from rich.console import Console
 
 ROWS = """
 [[row]]
@@ -71,11 +68,10 @@ def served(model, name="", key="judge"):
 
 
 def run(toml, folder, **options):
-    out = io.StringIO()
-    console = Console(file=out, width=200)
-    experiment = parse_qa(toml, Path("tiny.toml"))
-    result = run_qa(experiment, data=str(folder), console=console, cache=False, concurrency=4, **options)
-    return result, out.getvalue()
+    """The run, and what is shown of it."""
+    experiment = parse_experiment(toml, Path("tiny.toml"))
+    result = evaluate(experiment, data=str(folder), cache=False, concurrency=4, **options)
+    return result, "\n".join([*map(str, result_tables(result)), *result.notes])
 
 
 def lm(model):
@@ -84,14 +80,15 @@ def lm(model):
 
 @pytest.mark.parametrize("name", [n for n in bundled_experiments() if n.startswith("hcqr-")])
 def test_bundled_experiments_resolve_and_rerun(name):
-    path = qa_file(name)
-    experiment = parse_qa(path.read_text(), path)
-    again = parse_qa(resolved_qa(experiment, "data", 1), path)
-    assert [r.spec.resolve() for r in again.rows] == [r.spec.resolve() for r in experiment.rows]
-    assert again.models == experiment.models
+    experiment = load_experiment(name)
+    again = parse_experiment(experiment.toml("data", 1), experiment.file)
+    assert again.rows == experiment.rows or [r.spec.resolve() for r in again.rows] == [
+        r.spec.resolve() for r in experiment.rows
+    ]
+    assert again.table.models() == experiment.table.models()
     if name not in ("hcqr-smoke", "hcqr-no-model"):
-        assert len(experiment.models) == 4
-        assert list(experiment.questions) == ["medqa", "mmlu-med"]
+        assert len(experiment.table.models()) == 4
+        assert list(experiment.table.questions) == ["medqa", "mmlu-med"]
         assert experiment.retriever["kind"] == "medcpt"
 
 
@@ -126,8 +123,8 @@ def test_the_generator_is_not_told_the_gold_answer(folder, model):
 def test_a_report_of_the_finished_run(folder, model, tmp_path):
     judge = f"[[judge]]\n{served(model, 'one')}[[judge]]\n{served(model, 'two')}"
     run(text(judges=judge), folder, lm=lm(model), out=tmp_path / "run")
-    found, family = load_run(tmp_path / "run")
-    titles = [t.title for t in report_tables(found, family)]
+    found = load_run(tmp_path / "run")
+    titles = [t.title for t in report_tables(found)]
     for part in (
         "Acc by subject",
         "Cost per example",
@@ -251,7 +248,7 @@ program = "HyDE"
     result, _ = run(toml, folder, lm=lm(model), out=tmp_path / "run")
     assert result["MAIN-RAG"].costs["main_rag_no_logprobs"].mean() == 1  # the stub gives none
     assert result["HyDE"].costs["lexical_hyde"].mean() == 1
-    (costs,) = (t for t in report_tables(*load_run(tmp_path / "run")) if t.title == "Cost per example")
+    (costs,) = (t for t in report_tables(load_run(tmp_path / "run")) if t.title == "Cost per example")
     assert {"main rag no logprobs", "lexical hyde"} <= set(costs.columns)
 
 
@@ -278,11 +275,8 @@ set = { open_ended = true }
 
 def test_bundled_data_need_no_folder(monkeypatch):
     monkeypatch.delenv("ABDUCE_DATA", raising=False)
-    path = qa_file("hcqr-no-model")
-    out = io.StringIO()
-    experiment = parse_qa(path.read_text(), path).only(["question", "question + options"])
-    result = run_qa(experiment, limit=20, console=Console(file=out, width=120))
-    assert "from the data bundled with abduce" in out.getvalue()
+    result = evaluate("hcqr-no-model", rows=["question", "question + options"], limit=20)
+    assert "from the data bundled with abduce" in result.data
     assert len(result.examples) == 20
     assert result["question + options"].mean("GoldTok")[0] >= result["question"].mean("GoldTok")[0]
 
@@ -312,7 +306,7 @@ def test_split_limit_and_rows(folder, model):
         (('drop = "q1"', 'drop = "q4"'), "drop"),
         (('drop = "q1"', "dropp = 1"), "no setting 'dropp'"),
         (('base = "HCQR"', 'base = "later"'), "no earlier row 'later'"),
-        (('name = "- q1"', 'name = "HCQR"'), "there twice"),
+        (('name = "- q1"', 'name = "HCQR"'), "duplicate name"),
         (('baseline = "Simple RAG"', 'baseline = "x"'), "field 'baseline': is no row"),
         (('kind = "bm25"', 'kind = "bm52"'), "bm52"),
         (('kind = "bm25"', "kind = 'bm25'\nk9 = 3"), "k9"),
@@ -342,7 +336,7 @@ def test_bad_questions_are_skipped_where_asked_for(folder, model):
 
 
 def test_no_model(folder):
-    with pytest.raises(InputError, match="calls a language model"):
+    with pytest.raises(InputError, match=r"the row 'No-RAG \(CoT\)' needs a language model"):
         run(text(), folder)
 
 
@@ -358,7 +352,7 @@ def test_an_unreachable_model_fails_questions_not_the_run(folder, model, tmp_pat
     result, printed = run(text(), folder, lm=gone, out=tmp_path / "run", rows=["HCQR"])
     assert result["HCQR"].failed.all()
     assert result["HCQR"].mean("Acc")[0] == 0
-    assert "4 results failed" in printed
+    assert "Failures" in printed
 
 
 def test_a_judge_without_its_key():
@@ -369,20 +363,29 @@ optional = {optional}
 lm = {{ kind = "openai", model = "m", base_url = "http://127.0.0.1:9/v1", api_key_env = "NO_SUCH_KEY" }}
 """
     notes = []
-    optional = parse_qa(text(judges=table.format(optional="true")), Path("t.toml"))
+    optional = parse_experiment(text(judges=table.format(optional="true")), Path("t.toml"))
     assert usable_judges(optional, notes.append, {}) == []
     assert "NO_SUCH_KEY" in notes[0]
     assert len(usable_judges(optional, notes.append, {"NO_SUCH_KEY": "x"})) == 1
-    needed = parse_qa(text(judges=table.format(optional="false")), Path("t.toml"))
+    needed = parse_experiment(text(judges=table.format(optional="false")), Path("t.toml"))
     with pytest.raises(InputError, match="NO_SUCH_KEY"):
         usable_judges(needed, notes.append, {})
 
 
 def test_passage_retrievers_have_no_coverage_term_unless_asked():
-    assert passage_settings({"kind": "bm25"}) == {"kind": "bm25", "w_cov": 0.0}
-    assert passage_settings({"kind": "medcpt"}) == {"kind": "dense", "preset": "medcpt", "w_cov": 0.0}
-    packaged = passage_settings({"kind": "minilm-packaged"})
-    assert packaged == {"kind": "dense", "preset": "minilm-packaged", "w_cov": 0.0}
-    assert passage_settings({"kind": "bm25", "w_cov": 1.0})["w_cov"] == 1.0
-    hybrid = passage_settings({"kind": "hybrid", "parts": [{"kind": "bm25"}, {"kind": "minilm"}]})
+    corpus = Corpus([Passage("a", "", "text")])
+
+    def full(**settings):
+        return in_full(settings, corpus)
+
+    assert full() == full(kind="bm25") == {"kind": "bm25", "w_cov": 0.0}
+    assert full(kind="medcpt") == {"kind": "dense", "preset": "medcpt", "w_cov": 0.0}
+    assert full(kind="minilm-packaged") == {"kind": "dense", "preset": "minilm-packaged", "w_cov": 0.0}
+    assert full(kind="bm25", w_cov=1.0)["w_cov"] == 1.0
+    hybrid = full(kind="hybrid", parts=[{"kind": "bm25"}, {"kind": "minilm"}])
     assert [p["w_cov"] for p in hybrid["parts"]] == [0.0, 0.0]
+
+
+def test_a_measure_of_rankings_is_refused(folder, model):
+    with pytest.raises(InputError, match=r"field 'measure': 'nDCG@10' is a measure of rankings"):
+        run(text(), folder, lm=lm(model), measures=["nDCG@10"])

@@ -303,9 +303,9 @@ def test_the_papers_numbers_by_group() -> None:
     one = go({"direct": {"Acc by modality: table": 0.117}}, direct=[hit, miss])
     [found] = breakdown(one, "modality", "Acc").rows
     assert [(c.value, c.reference) for c in found[1:]] == [(1, 0.117), (0, None)]  # type: ignore[union-attr]
-    titles = [t.title for t in report_tables(one, "taxonomy")]
+    titles = [t.title for t in report_tables(one)]
     assert {"MRR by modality", "Acc by modality"} <= set(titles)
-    assert "Acc by modality" not in [t.title for t in report_tables(go(direct=[hit, miss]), "taxonomy")]
+    assert "Acc by modality" not in [t.title for t in report_tables(go(direct=[hit, miss]))]
 
 
 def test_headroom() -> None:
@@ -363,7 +363,7 @@ def test_ranks_by_case() -> None:
 def test_rows_without_hypotheses_have_no_verifier_tables() -> None:
     direct = made([("direct", None, 0, "ag")])
     assert not {"Verifier behaviour", "Hypotheses", "What the verifier moves"} & set(tables(direct=[direct]))
-    assert "Search coverage" in [t.title for t in report_tables(go(direct=[direct]), "taxonomy")]
+    assert "Search coverage" in [t.title for t in report_tables(go(direct=[direct]))]
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=30))

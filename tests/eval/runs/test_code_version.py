@@ -3,39 +3,41 @@ from pathlib import Path
 
 import pytest
 from abduce.eval.runs.code_version import code_version
+from abduce.programs.direct import Direct
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package of a user: ``method`` imports ``helper`` inside a function, ``other`` stands alone."""
+    """A package of a user: ``method`` uses ``helper``; ``alone`` is a module beside it."""
     folder = tmp_path / "userpack"
     (folder / "sub").mkdir(parents=True)
     for name, source in {
         "__init__": "",
-        "method": "import json\n\nclass Method:\n    def __call__(self):\n        from .sub import helper\n",
+        "method": "class Method:\n    def __call__(self):\n        from .sub import helper\n",
         "sub/__init__": "",
-        "sub/helper": "from ..base import VALUE\n",
-        "base": "VALUE = 1\n",
-        "other": "x = 1\n",
+        "sub/helper": "VALUE = 1\n",
+        "../alone": "x = 1\n",
     }.items():
         (folder / f"{name}.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
     return folder
 
 
-@pytest.mark.parametrize("changed", ["method.py", "sub/helper.py", "base.py", "sub/__init__.py"])
-def test_everything_a_program_imports_is_part_of_its_version(package: Path, changed: str) -> None:
+@pytest.mark.parametrize("changed", ["method.py", "sub/helper.py", "sub/__init__.py"])
+def test_every_file_of_an_outside_package_is_part_of_the_version(package: Path, changed: str) -> None:
     before = code_version("userpack.method")
     path = package / changed
     path.write_text(path.read_text() + "# changed\n")
     assert code_version("userpack.method") != before
-
-
-def test_what_it_does_not_import_is_not(package: Path) -> None:
-    before = code_version("userpack.method")
-    (package / "other.py").write_text("x = 2\n")
-    assert code_version("userpack.method") == before
+    assert code_version("alone") != before
     assert "userpack.sub.helper" not in sys.modules
+
+
+def test_an_outside_module_is_a_file_of_its_own(package: Path) -> None:
+    before = code_version("userpack.method"), code_version("alone")
+    (package.parent / "alone.py").write_text("x = 2\n")
+    assert code_version("userpack.method") == before[0]
+    assert code_version("alone") != before[1]
 
 
 def test_objects_stand_for_their_modules(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,8 +53,8 @@ def test_a_notebooks_function_has_a_version_too() -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     exec("def program(n): return n", namespace)
     assert len(code_version(namespace["program"])) == 16
+    assert code_version(namespace["program"]) != code_version()
 
 
-def test_abduces_programs_have_different_versions() -> None:
-    versions = {code_version(f"abduce.eval.{name}") for name in ("metrics", "stats", "runner")}
-    assert len(versions) == 3
+def test_abduces_own_methods_have_one_version() -> None:
+    assert code_version(Direct) == code_version() == code_version("abduce.programs.fhs")

@@ -1,5 +1,5 @@
 from abduce.data.example import Example
-from abduce.eval.optimize.sampling import split_by_context, spread
+from abduce.eval.experiments.subset import split_by_context, spread
 from hypothesis import given
 from hypothesis import strategies as st
 

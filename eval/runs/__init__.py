@@ -1,0 +1,1 @@
+"""Runs: rows over examples, recorded in a folder."""
