@@ -35,7 +35,7 @@ def icd10cm(
         abduce data build icd10cm --from raw/icd10cm --year 2018 --out data/clinical
     """
     from ..data.build.icd10cm.build import build
-    from ..data.build.icd10cm.inventory import DOCUMENTED
+    from ..data.icd10cm_fields import DOCUMENTED
 
     indexes = (*DOCUMENTED, "drug_table") if drugs else DOCUMENTED
     for line in build(source, year, out, compare, addenda, indexes).lines:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
 from ..retrievers.errors import InputError
+from ..version import __version__
 from .ask import ask
 from .calibrate import calibrate
 from .data import app as data

@@ -11,8 +11,7 @@ from ..retrievers.errors import InputError
 from ..retrievers.files import read_jsonl, require
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Concept
-from .build.icd10cm.derive import FIELDS, add_derived
-from .build.icd10cm.inventory import documentation
+from .icd10cm_fields import FIELDS, add_derived, documentation
 
 DATATYPE = "diagnosis"
 """The code class of every billable code: the datatype of all concepts and facts of the domain."""
@@ -35,7 +34,7 @@ def load_inventory(path: str | Path, name: str = "icd10cm-2018", whole: bool = F
     """Read an ``icd10cm_fy*_taxonomy.jsonl.gz``, whole or compact.
 
     The definition of a concept is its documentation, put together anew
-    (:func:`~abduce.data.build.icd10cm.inventory.documentation`), and the fields that the ``icd10cm`` schema
+    (:func:`~abduce.data.icd10cm_fields.documentation`), and the fields that the ``icd10cm`` schema
     reads are worked out where the file does not have them. Where the rows have no notes of the chapters,
     they are taken from the ``_tabular_nodes`` file beside, if there is one.
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .asking.answer import Answer
     from .asking.asker import Asker
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from .tagging.tag import Tag
     from .tagging.tagger import Tagger
     from .tagging.tags import Tags
-
-__version__ = "0.1.0"
 
 __all__ = [
     "FHS",

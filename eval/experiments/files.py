@@ -78,6 +78,8 @@ def _experiment(given: Mapping[str, Any], path: Path) -> AnyExperiment:
         if row.name in rows:
             raise InputError("duplicate name", file=path, field=where)
         try:
+            if row.base and row.program:
+                raise ValueError("give either program or base")
             if row.base and row.base not in rows:
                 raise ValueError(f"base: no earlier row {row.base!r}")
             start = rows[row.base].spec if row.base else None

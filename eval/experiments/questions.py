@@ -97,7 +97,7 @@ class QuestionFamily:
     table = QuestionTable
 
     def spec(self, row: RowTable, start: RAGSpec | None, table: QuestionTable) -> RAGSpec:
-        if bool(row.program) == bool(row.base):
+        if not row.program and start is None:
             raise ValueError("give either program or base")
         return rag_spec(row.program) if start is None else start
 

@@ -80,7 +80,7 @@ class TaxonomyFamily:
     table = TaxonomyTable
 
     def spec(self, row: RowTable, start: Spec | None, table: TaxonomyTable) -> Spec:
-        if bool(row.program) == bool(row.base):
+        if not row.program and start is None:
             raise ValueError("give either program or base")
         spec = spec_named(row.program).changed(table.defaults) if start is None else start
         return spec.changed({k: v for k in _OWN_KEYS if (v := getattr(row, k)) not in ("", None)})

@@ -25,7 +25,7 @@ from typing import Any
 import orjson
 from filelock import FileLock, Timeout
 
-from ... import __version__
+from ...version import __version__
 from ...retrievers.errors import InputError
 from ...retrievers.files import make_folder, write_bytes, writing
 from .log import FORMAT, RunLog, check_header, dumps, read_lines

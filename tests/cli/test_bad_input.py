@@ -249,7 +249,7 @@ EXPERIMENTS = [
     ('[[row]]\nname = "a"\nprogram = "direct"\nset = { beta = 1 }\n', ["row[0] 'a'", "no setting 'beta'"]),
     ('[[row]]\nname = "a"\nprogram = "FHS-rules"\nset = { beta = "x" }\n', ["row[0] 'a'", "beta: "]),
     ('[[row]]\nname = "a"\nprogram = "FHS-rules"\nset = { J = 0 }\n', ["row[0] 'a'", "J: "]),
-    ('[[row]]\nname = "a"\nprogram = "direct"\n' * 2, ["row[1] 'a'", "there twice"]),
+    ('[[row]]\nname = "a"\nprogram = "direct"\n' * 2, ["row[1] 'a'", "duplicate name"]),
     ('baseline = "b"\n[[row]]\nname = "a"\nprogram = "direct"\n', ["field 'baseline'", "'b'"]),
     ('name = "x"\n', ["row"]),
     ("row = []\n", ["row"]),
@@ -284,7 +284,7 @@ class TestExperiments:
         assert refused(ran, *words, out=out)
 
     def test_a_missing_one(self, cli, tmp_path):
-        assert refused(cli("eval", tmp_path / "no.toml"), tmp_path / "no.toml", "no such experiment file")
+        assert refused(cli("eval", tmp_path / "no.toml"), tmp_path / "no.toml", "no such file")
 
     def test_one_that_is_not_UTF_8(self, cli, tmp_path):
         path = tmp_path / "mine.toml"

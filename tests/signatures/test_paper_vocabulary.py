@@ -82,7 +82,7 @@ def test_a_row_with_the_papers_vocabulary_uses_it_throughout(tiny, tiny_index, s
 
 
 def test_every_experiment_that_reproduces_the_finance_tables_uses_it():
-    from abduce.eval.experiments.experiment import bundled_experiments, load_experiment
+    from abduce.eval.experiments.files import bundled_experiments, load_experiment
 
     for name in bundled_experiments():
         if name.startswith("finance") and name not in ("finance-no-model", "finance-precedents"):

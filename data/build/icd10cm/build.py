@@ -18,11 +18,11 @@ from ....signatures.dimensions import load_schema
 from ...domains import CLINICAL
 from ...folder import bytes_fingerprint
 from ...icd10cm import concept_of
+from ...icd10cm_fields import DOCUMENTED, add_derived
 from .addenda import apply_to_index, apply_to_tabular, read_changes
 from .alphabetic import SOURCES, IndexPath, read_index
 from .compare import Agreement, compare
-from .derive import add_derived
-from .inventory import DOCUMENTED, build_rows, build_tree, resolve
+from .inventory import build_rows, build_tree, resolve
 from .release import Release, ReleaseFile, report_years
 from .tabular import NOTE_KINDS, read_added, read_codes, read_order, read_tabular
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .inventory import documentation
+from ...icd10cm_fields import documentation
 
 
 @dataclass(frozen=True)

@@ -6,25 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...icd10cm_fields import DOCUMENTED, INDEX_FIELDS, documentation
 from .alphabetic import IndexPath
 from .tabular import Node, OrderedCode
 
 Row = dict[str, Any]
-
-INDEX_FIELDS = {
-    "alphabetic": "index_terms",
-    "external_cause": "external_cause_index_terms",
-    "neoplasm_table": "neoplasm_table_terms",
-    "drug_table": "drug_table_terms",
-}
-"""The row field that holds the paths of each index."""
-
-DOCUMENTED = ("alphabetic", "external_cause", "neoplasm_table")
-"""The indexes whose paths belong to a code's documentation.
-
-The paper says "alphabetic-index lead/sub-term paths"; the external-cause index and the neoplasm table are
-printed as parts of that index, so they are in. The table of drugs (19 terms a poisoning code) is not.
-"""
 
 
 @dataclass
@@ -178,22 +164,6 @@ def index_terms(paths: Iterable[IndexPath], tree: Tree) -> dict[tuple[str, str],
         for code in found.codes:
             table.setdefault((source, code), {})[text] = None
     return {key: list(texts) for key, texts in table.items()}
-
-
-def documentation(row: Mapping[str, Any], indexes: Sequence[str] = DOCUMENTED) -> str:
-    """The documentation text of a row, its parts joined by `` ; ``, in the paper's order.
-
-    Inclusion terms, include notes, hierarchy path, index paths. Exclusion notes never.
-    """
-    parts = [*row.get("inclusion_terms", ()), *row.get("inclusion_terms_base", ())]
-    parts += [n["note"] for n in row.get("include_notes_inherited", ())]
-    parts.append(row["path_text"])
-    if "alphabetic" in indexes:
-        parts += [*row.get("index_terms", ()), *row.get("index_terms_seventh_char_base", ())]
-    for source in indexes:
-        if source != "alphabetic":
-            parts += row.get(INDEX_FIELDS[source], ())
-    return " ; ".join(p for p in parts if p)
 
 
 def build_rows(

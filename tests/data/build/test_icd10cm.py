@@ -12,10 +12,10 @@ import pytest
 from abduce.data.build.icd10cm.addenda import apply_to_index, apply_to_tabular, parse_changes
 from abduce.data.build.icd10cm.alphabetic import IndexPath
 from abduce.data.build.icd10cm.build import build
-from abduce.data.build.icd10cm.inventory import documentation
 from abduce.data.build.icd10cm.release import Release
 from abduce.data.build.icd10cm.tabular import Node, read_tabular
 from abduce.data.icd10cm import compact_row, load_inventory
+from abduce.data.icd10cm_fields import documentation
 from abduce.retrievers.errors import InputError
 from clinical_release import DATA, TABULAR
 

@@ -1,4 +1,4 @@
-"""What a code's category profile needs, derived by rule from its chapter, label and 7th character.
+"""What is worked out from a row of the inventory: its documentation text, and what a category profile needs.
 
 The derived fields are ``chapter``, ``laterality``, ``encounter`` and ``modifiers``; they are worked out
 once for a whole inventory and stored with it. The vocabularies are those of the ``icd10cm`` schema.
@@ -10,10 +10,25 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ....signatures.dimensions import load_schema
+from ..signatures.dimensions import load_schema
 
 FIELDS = ("chapter", "laterality", "encounter", "modifiers")
 """The metadata fields that the ``icd10cm`` schema reads."""
+
+INDEX_FIELDS = {
+    "alphabetic": "index_terms",
+    "external_cause": "external_cause_index_terms",
+    "neoplasm_table": "neoplasm_table_terms",
+    "drug_table": "drug_table_terms",
+}
+"""The row field that holds the paths of each index."""
+
+DOCUMENTED = ("alphabetic", "external_cause", "neoplasm_table")
+"""The indexes whose paths belong to a code's documentation.
+
+The paper says "alphabetic-index lead/sub-term paths"; the external-cause index and the neoplasm table are
+printed as parts of that index, so they are in. The table of drugs (19 terms a poisoning code) is not.
+"""
 
 CHAPTERS = (
     ("A00", "B99", "1"), ("C00", "D49", "2"), ("D50", "D89", "3"), ("E00", "E89", "4"),
@@ -95,3 +110,19 @@ def add_derived(rows: Sequence[dict[str, Any]]) -> None:
     laterality = Laterality(str(r["label"]) for r in rows)
     for row in rows:
         row |= derived(row, laterality)
+
+
+def documentation(row: Mapping[str, Any], indexes: Sequence[str] = DOCUMENTED) -> str:
+    """The documentation text of a row, its parts joined by `` ; ``, in the paper's order.
+
+    Inclusion terms, include notes, hierarchy path, index paths. Exclusion notes never.
+    """
+    parts = [*row.get("inclusion_terms", ()), *row.get("inclusion_terms_base", ())]
+    parts += [n["note"] for n in row.get("include_notes_inherited", ())]
+    parts.append(row["path_text"])
+    if "alphabetic" in indexes:
+        parts += [*row.get("index_terms", ()), *row.get("index_terms_seventh_char_base", ())]
+    for source in indexes:
+        if source != "alphabetic":
+            parts += row.get(INDEX_FIELDS[source], ())
+    return " ; ".join(p for p in parts if p)
