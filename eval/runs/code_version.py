@@ -1,7 +1,7 @@
 """The version of the source that makes results: one hash of signatures, retrievers and programs.
 
-Results are resumed only under the same code. A change in a command or a table throws nothing away; a change in
-anything that a method is made of does.
+Results are resumed only under the same code. A change in a command or a table throws nothing away; a change
+in anything that a method is made of does.
 """
 
 from __future__ import annotations

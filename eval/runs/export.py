@@ -78,9 +78,7 @@ def write_trec(run: Run, folder: str | Path) -> list[Path]:
     return paths
 
 
-def read_trec(
-    runs: Sequence[str | Path], qrels: str | Path, more: Sequence[str] = ()
-) -> Run:
+def read_trec(runs: Sequence[str | Path], qrels: str | Path, more: Sequence[str] = ()) -> Run:
     """A :class:`Run` of TREC run files, one row each, named by its file.
 
     Every query of the qrels is an example; one that a run does not answer scores 0. Ids are compared as

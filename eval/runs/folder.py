@@ -25,9 +25,9 @@ from typing import Any
 import orjson
 from filelock import FileLock, Timeout
 
-from ...version import __version__
 from ...retrievers.errors import InputError
 from ...retrievers.files import make_folder, write_bytes, writing
+from ...version import __version__
 from .log import FORMAT, RunLog, check_header, dumps, read_lines
 
 

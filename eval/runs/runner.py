@@ -122,7 +122,9 @@ def run(
         session.run(concurrency)
         results = [_result(w, examples, codec) for w in works]
         where = folder.path if folder is not None else None
-        found = Run(experiment, data, results, list(examples), baseline, where, session.resumed, codec=codec.name)
+        found = Run(
+            experiment, data, results, list(examples), baseline, where, session.resumed, codec=codec.name
+        )
         if folder is not None:
             folder.write_failures(_failures(works, examples))
             folder.write_json("summary.json", found.summary())
