@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
@@ -49,6 +50,20 @@ class Plan(_Part):
     queries: Mapping[str, str]
 
 
+class Statement(_Part):
+    """A sentence of the context that bears on an option.
+
+    ``document`` is the passage's number, its place in ``evidence`` from 1. ``by``: the ``model`` cited it
+    (checked: the sentence stands in that passage), or a rule found it by the option's ``words``; ``against``
+    of the rule means no more than a negation in the sentence.
+    """
+
+    document: int
+    stance: Literal["for", "against"]
+    sentence: str
+    by: Literal["model", "words"]
+
+
 class Judgement(_Part):
     """What a judge said of the context. ``error`` says why it could not be asked."""
 
@@ -74,6 +89,8 @@ class Answer(_Part):
         plan: HCQR's, else None.
         queries: in order.
         evidence: the passages of the context, in the order in which the model read them.
+        statements: per option the sentences of the context that bear on it; empty where nothing was found.
+        cited: numbers of the passages that the answer rests on: those of its citations and its reasoning.
         left_out: ids of passages that the model's window had no room for.
         judge: of the context, where a gold answer was given and the method retrieves.
         counters: what happened on the way, by name, where it is not 0.
@@ -90,6 +107,8 @@ class Answer(_Part):
     plan: Plan | None
     queries: Sequence[AskedQuery]
     evidence: Sequence[Passage]
+    statements: Mapping[str, Sequence[Statement]]
+    cited: Sequence[int]
     left_out: Sequence[str]
     judge: Judgement | None
     counters: Mapping[str, int]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ..retrievers.errors import InputError
 from ..retrievers.registry import named
 from ..signatures.options import option_problem
 from ..signatures.types import Question
-from .answer import Answer, AskedQuery, Found, Judgement, Passage, Plan
+from .answer import Answer, AskedQuery, Found, Judgement, Passage, Plan, Statement
 
 if TYPE_CHECKING:
     from ..lm.models import Models
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from .judging import Answering, Judge
 
 __all__ = ["Answer", "Asker"]
+
+NO_MODEL = "Evidence per option"
+"""What retrieves where no model is to be called."""
 
 
 class Asker:
@@ -41,7 +45,9 @@ class Asker:
         lm: an ``[lm]`` table, or a TOML file that holds one. Without it the file that ``$ABDUCE_LM`` names,
             else the caller's DSPy model.
         data: the data folder; without it ``$ABDUCE_DATA``, else the bundled data.
-        answer: False retrieves only. No model is called; HCQR's queries are then written by rules.
+        answer: False retrieves only. No model is called; in place of HCQR, which needs one, every option is
+            searched for by itself ("Evidence per option").
+        cite: ask for the sentences that decide, and check them. False asks with the paper's own prompt.
 
     Raises:
         InputError: no such corpus, program, retriever setting or model, or a program that needs a model and
@@ -57,10 +63,11 @@ class Asker:
         lm: str | Path | Mapping[str, Any] | None = None,
         data: str | Path | None = None,
         answer: bool = True,
+        cite: bool = True,
     ) -> None:
-        self.program = program
+        self.program = program if answer or program.casefold() != "hcqr" else NO_MODEL
         self.answers = answer
-        self.spec = _spec(program, answer)
+        self.spec = _spec(self.program, answer, cite)
         self._table = _table(lm) if answer else None
         if self.spec.needs_model and self._table is None and not _caller_has_a_model():
             raise InputError(
@@ -145,8 +152,8 @@ class Asker:
         from ..programs.rag.presets import build_rag
 
         spec = self.spec
-        if open_ended:
-            if spec.program != "hcqr" or not self.answers:
+        if open_ended and self.answers:
+            if spec.program != "hcqr":
                 raise InputError(
                     "the question has no options; only HCQR with a model proposes them", field="options"
                 )
@@ -161,8 +168,12 @@ class Asker:
             return self._programs[open_ended]
 
     def _as_answer(self, question: Question, result: Any, gold: str | None) -> Answer:
+        from ..programs.rag.statements import numbers_in
+
         trace = result.trace
         plan = trace.notes.get("plan")
+        statements = self._statements(question, result)
+        cited = {s.document for found in statements.values() for s in found if s.by == "model"}
         return Answer(
             question=question.text,
             options=dict(result.options),
@@ -175,10 +186,23 @@ class Asker:
             plan=None if plan is None else Plan(**plan),
             queries=[AskedQuery(name=q.form, text=q.text) for q in trace.queries],
             evidence=[self._passage(item) for item in result.context],
+            statements=statements,
+            cited=sorted(cited | {n for n in numbers_in(result.reasoning) if 1 <= n <= len(result.context)}),
             left_out=trace.notes.get("left_out", []),
             judge=next((Judgement(**judged) for judged in trace.notes.get("judges", [])), None),
             counters={name: n for name, n in trace.counters.items() if n},
         )
+
+    def _statements(self, question: Question, result: Any) -> dict[str, list[Statement]]:
+        """What the model cited; of an option for which it cites nothing, what the option's words find."""
+        from ..programs.rag.statements import by_words
+
+        asked = question.model_copy(update={"options": dict(result.options)})
+        named = by_words(asked, result.context, self.corpus)
+        found = {key: [Statement(**asdict(s)) for s in own] for key, own in named.items()}
+        for key, cited in result.trace.notes.get("statements", {}).items():
+            found[key] = [Statement(**s) for s in cited] or found[key]
+        return found
 
     def _passage(self, item: Any) -> Passage:
         passage = self.corpus[item.id]
@@ -193,13 +217,15 @@ class Asker:
         )
 
 
-def _spec(program: str, answer: bool) -> RAGSpec:
+def _spec(program: str, answer: bool, cite: bool) -> RAGSpec:
     from ..programs.rag.presets import rag_spec
 
     try:
         spec = rag_spec(program)
         if not answer:
-            spec = spec.changed({"answer": False} | ({"planner": "rules"} if spec.program == "hcqr" else {}))
+            spec = spec.changed({"answer": False})
+        elif cite and spec.needs_retriever and not getattr(spec.resolve(), "expose_hypothesis", False):
+            spec = spec.changed({"cite": True})
     except ValueError as e:
         raise InputError(str(e), field="program") from e
     if not answer and spec.needs_model:

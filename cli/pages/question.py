@@ -7,10 +7,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ...asking.answer import Answer, Judgement, Plan
-
-SNIPPET = 220
-"""Characters of a passage that the page shows."""
+from ...asking.answer import Answer, Judgement, Passage, Plan, Statement
 
 
 def question_page(answer: Answer) -> RenderableType:
@@ -21,11 +18,13 @@ def question_page(answer: Answer) -> RenderableType:
     if answer.proposed:
         parts.append(Text("The options were proposed by the model.", "italic"))
     if answer.answer:
-        parts.append(
-            Panel(Text(answer.reasoning or ""), title=f"Answer: {answer.answer}", title_align="left")
-        )
+        cited = f" (rests on {', '.join(f'[{n}]' for n in answer.cited)})" if answer.cited else ""
+        title = f"Answer: {answer.answer}{cited}"
+        parts.append(Panel(Text(answer.reasoning or ""), title=Text(title), title_align="left"))
     else:
-        parts.append(Text("No answer: none was asked for, or no valid one came.", "italic"))
+        parts.append(Text(_why_none(answer), "italic"))
+    if answer.options:
+        parts.append(_statements(answer))
     if answer.plan:
         parts.append(_plan(answer.plan))
     if answer.queries:
@@ -43,6 +42,39 @@ def question_page(answer: Answer) -> RenderableType:
         counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in sorted(answer.counters.items()))
         parts.append(Text(f"Counted: {counted}", "dim"))
     return Group(*parts)
+
+
+def _why_none(answer: Answer) -> str:
+    counters = answer.counters
+    if counters.get("dropped_replies"):
+        return "No answer: the model's replies did not have the required form, twice."
+    if counters.get("answer_off_options"):
+        return "No answer: the model's reply names none of the options."
+    if counters.get("no_candidates"):
+        return "No answer: the model proposed no candidate answers."
+    return "Evidence only: no answer was asked for."
+
+
+def _statements(answer: Answer) -> RenderableType:
+    """Per option what the passages say for and against it, each sentence with its passage's number."""
+    by_model = any(s.by == "model" for found in answer.statements.values() for s in found)
+    title = "For and against" if by_model else "Sentences that name an option (-: with a negation)"
+    table = Table(title=title, title_justify="left")
+    table.add_column("option", overflow="fold")
+    table.add_column("what the passages say", overflow="fold")
+    for key, text in answer.options.items():
+        found = answer.statements.get(key, ())
+        lines = Text("\n").join(map(_statement, found)) if found else Text("nothing found", "dim")
+        table.add_row(Text(f"{key}  {text}"), lines)
+    if by_model:
+        table.caption = "not cited by the model, found by the option's words: in italics"
+    return table
+
+
+def _statement(statement: Statement) -> Text:
+    sign = "+" if statement.stance == "for" else "-"
+    style = "italic" if statement.by == "words" else ""
+    return Text(f"{sign} [{statement.document}] {statement.sentence}", style)
 
 
 def _options(answer: Answer) -> RenderableType:
@@ -80,14 +112,15 @@ def _plan(plan: Plan) -> RenderableType:
 
 def _evidence(answer: Answer) -> RenderableType:
     table = Table(title=f"Evidence ({len(answer.evidence)} passages)", title_justify="left")
-    for name in ("#", "passage", "from", "text"):
+    for name in ("#", "passage", "from"):
         table.add_column(name, overflow="fold")
     for number, item in enumerate(answer.evidence, 1):
-        text = item.content
-        shown = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " ..."
         came = "\n".join(f"{s.query} #{s.rank}" for s in item.sources)
-        where = "\n".join(p for p in (item.title, item.id, item.url or item.source or "") if p)
-        table.add_row(str(number), Text(where), came, Text(shown))
+        table.add_row(str(number), Text(_where(item)), came)
     if answer.left_out:
         table.caption = f"{len(answer.left_out)} more did not fit into the model's window"
     return table
+
+
+def _where(item: Passage) -> str:
+    return "\n".join(p for p in (item.title, item.id, item.url or item.source or "") if p)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -11,13 +12,20 @@ from dspy.utils.exceptions import ContextWindowExceededError
 
 from ...retrievers.base import Ranking, Retriever
 from ...retrievers.errors import InputError
-from ...signatures.answer import AnswerQuestion, AnswerWithDocuments, AnswerWithHypothesis
+from ...signatures.answer import (
+    AnswerQuestion,
+    AnswerWithCitations,
+    AnswerWithDocuments,
+    AnswerWithHypothesis,
+)
 from ...signatures.options import Choices, option_problem, restricted
 from ...signatures.types import Question
 from ..calls import ask
 from ..trace import Query, Trace
 from .config import RAGConfig
 from .context import CountTokens, Evidence, Fused, Passages, estimate_tokens, pack
+from .probabilities import Measured, MeasuredPredict, option_probabilities
+from .statements import checked, numbers_in
 
 WINDOW_SHARES = (1.0, 0.75, 0.5, 0.25, 0.125, 0.0625)
 """What share of the documents that fit the window is shown; the next is tried where the server says that the
@@ -40,6 +48,16 @@ def narrowed(signature: Any, field: str, values: tuple[str, ...]) -> Any:
     return signature.with_updated_fields("answer", type_=model)
 
 
+@dataclass(frozen=True)
+class Given:
+    """What the generator gave: the question's own key of the chosen option, or "" where the reply was dropped
+    (``dropped_replies``) or names no option (``answer_off_options``); its reasoning; what it cites."""
+
+    key: str = ""
+    reasoning: str = ""
+    cited: Sequence[Any] = ()
+
+
 class AnswerGenerator(dspy.Module):
     """The answer from question, options and, where there is one, the context (paper: 4.5).
 
@@ -49,20 +67,38 @@ class AnswerGenerator(dspy.Module):
     Args:
         documents: False for No-RAG, whose prompt does not speak of documents.
         expose_hypothesis: add a working hypothesis to the prompt.
+        cite: ask for the sentences that decide too.
+        probabilities: ask for log-probabilities; ``notes["probabilities"]`` then has every option's, by key.
     """
 
-    def __init__(self, documents: bool = True, expose_hypothesis: bool = False) -> None:
+    def __init__(
+        self,
+        documents: bool = True,
+        expose_hypothesis: bool = False,
+        cite: bool = False,
+        probabilities: bool = False,
+    ) -> None:
         super().__init__()
         self.documents = documents
         self.expose_hypothesis = expose_hypothesis
-        signature = AnswerWithHypothesis if expose_hypothesis else AnswerWithDocuments
-        self.answer = dspy.Predict(signature if documents else AnswerQuestion)
+        signature: Any = AnswerQuestion
+        if documents:
+            signature = AnswerWithCitations if cite else AnswerWithDocuments
+            signature = AnswerWithHypothesis if expose_hypothesis else signature
+        self.answer: Any = dspy.Predict(signature)
+        if probabilities:
+            self.answer = MeasuredPredict(self.answer)
+
+    @classmethod
+    def of(cls, config: RAGConfig, documents: bool = True) -> AnswerGenerator:
+        """The generator of a method's settings."""
+        exposed = bool(getattr(config, "expose_hypothesis", False))
+        return cls(documents, exposed, config.cite, config.probabilities)
 
     def forward(
         self, question: Question, choices: Choices, documents: str, trace: Trace, hypothesis: str = ""
-    ) -> tuple[str, str]:
-        """(key, reasoning): the question's own key of the chosen option, or "" where the reply was dropped
-        (``dropped_replies``) or names no option (``answer_off_options``)."""
+    ) -> Given:
+        """One answer."""
         inputs: dict[str, Any] = {"question": question.text}
         if self.documents:
             inputs["documents"] = documents or "(nothing was found)"
@@ -71,11 +107,15 @@ class AnswerGenerator(dspy.Module):
         with trace.timed("answer"):
             reply = ask_for_option(self.answer, trace, "answerer", choices, **inputs)
         if reply is None:
-            return "", ""
+            return Given()
+        if isinstance(reply, Measured):
+            found = option_probabilities(reply.logprobs, choices.letters)
+            trace.notes["probabilities"] = found and {choices.keys[x]: p for x, p in found.items()}
+            reply = reply.reply
         key = choices.key(reply.answer_choice)
         if key is None:
             trace.count("answer_off_options")
-        return key or "", reply.step_by_step_thinking
+        return Given(key or "", reply.step_by_step_thinking, getattr(reply, "evidence", ()))
 
 
 class RAG(dspy.Module):
@@ -111,10 +151,10 @@ class RAG(dspy.Module):
         self.retriever = retriever
         self.passages = passages
         self.count = count
-        self.generator = AnswerGenerator()
+        self.generator = AnswerGenerator.of(self.config)
 
     def forward(self, question: Question) -> dspy.Prediction:
-        """Answer one question.
+        """Answer one question. Where no answer is asked for, it may have no options.
 
         Raises:
             InputError: the question has fewer than two or more than ten options, or two that are the same.
@@ -123,18 +163,18 @@ class RAG(dspy.Module):
         completed = self.complete(question, trace)
         if completed is None:
             return prediction(question, "", "", (), trace)
-        choices = checked_choices(completed)
-        fused = self.retrieve(completed, trace)
         c = self.config
+        choices = checked_choices(completed) if c.answer or completed.options else Choices.of({})
+        fused = self.retrieve(completed, trace)
         room = c.window - c.output - c.reserve - self.count(question.text) - self.count(str(choices))
-        key, reasoning = "", ""
+        given = Given()
         for share in WINDOW_SHARES:
             packed = pack(fused.evidence, self.passages, int(room * share), self.count)
             if share == 1.0:
                 room = packed.tokens
             try:
                 if c.answer:
-                    key, reasoning = self.generator(
+                    given = self.generator(
                         question=completed,
                         choices=choices,
                         documents=packed.text,
@@ -154,7 +194,12 @@ class RAG(dspy.Module):
             "context_tokens": packed.tokens,
             "overlap": fused.overlap,
         }
-        return prediction(completed, key, reasoning, packed.evidence, trace)
+        if c.cite:
+            cited = checked(given.cited, choices, packed.evidence, self.passages, trace)
+            invented = sum(not 1 <= n <= len(packed.evidence) for n in numbers_in(given.reasoning))
+            trace.count("invented_citations", invented)
+            trace.notes["statements"] = {key: [asdict(s) for s in found] for key, found in cited.items()}
+        return prediction(completed, given.key, given.reasoning, packed.evidence, trace)
 
     def complete(self, question: Question, trace: Trace) -> Question | None:
         """The question with options; open-ended methods add them, or give None where none could be found."""
@@ -205,16 +250,17 @@ class SimpleRAGWithOptions(RAG):
 class NoRAG(dspy.Module):
     """Chain of thought without retrieval (paper: B.2). Takes no retriever; its context is empty."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: RAGConfig | None = None) -> None:
         super().__init__()
-        self.generator = AnswerGenerator(documents=False)
+        self.config = config or RAGConfig()
+        self.generator = AnswerGenerator.of(self.config, documents=False)
 
     def forward(self, question: Question) -> dspy.Prediction:
         """Answer one question; see :class:`RAG` for the prediction and the errors."""
         trace = Trace()
         choices = checked_choices(question)
-        key, reasoning = self.generator(question=question, choices=choices, documents="", trace=trace)
-        return prediction(question, key, reasoning, (), trace)
+        given = self.generator(question=question, choices=choices, documents="", trace=trace)
+        return prediction(question, given.key, given.reasoning, (), trace)
 
 
 def as_is(ranking: Ranking, name: str) -> Fused:

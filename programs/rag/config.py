@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class RAGConfig(BaseModel):
@@ -13,7 +13,8 @@ class RAGConfig(BaseModel):
     ``window`` and ``output`` are the model's context length and its longest answer, in tokens; ``reserve``
     is kept for the instructions and the reply format. What is left holds question, options and documents.
     ``answer = False`` stops after retrieval: the prediction then has a context but no answer (0 calls for
-    the generator), for measurements without a model.
+    the generator), for measurements without a model. ``cite`` asks the generator for the sentences that
+    decide, which are checked against the context and stand in ``notes["statements"]``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,6 +25,12 @@ class RAGConfig(BaseModel):
     output: int = Field(default=2048, ge=1)
     reserve: int = Field(default=700, ge=0)
     answer: bool = True
+    probabilities: bool = Field(
+        default=False, description="ask for the log-probabilities of the options (notes['probabilities'])"
+    )
+    cite: bool = Field(
+        default=False, description="ask for the deciding sentences too (another prompt than the paper's)"
+    )
 
 
 class RewritingConfig(RAGConfig):
@@ -67,3 +74,9 @@ class HCQRConfig(RAGConfig):
     drop: Literal["q1", "q2", "q3"] | None = None
     expose_hypothesis: bool = Field(default=False, description="show the hypothesis to the generator")
     open_ended: bool = Field(default=False, description="propose candidate answers where there are none")
+
+    @model_validator(mode="after")
+    def _one_prompt(self) -> Self:
+        if self.cite and self.expose_hypothesis:
+            raise ValueError("cite and expose_hypothesis are two prompts: set one of them")
+        return self

@@ -64,7 +64,7 @@ def same_text(passage: PassageLike) -> str:
     return " ".join(passage.content.casefold().split())
 
 
-def fuse(rankings: Mapping[str, Ranking], passages: Passages, budget: int) -> Fused:
+def fuse(rankings: Mapping[str, Ranking], passages: Passages, budget: int, *, in_turn: bool = False) -> Fused:
     """The union in query order, then rank, first occurrence kept, cut to ``budget`` passages.
 
     A passage is a duplicate by its id or by its text (corpora repeat pages under several ids); what a
@@ -74,6 +74,7 @@ def fuse(rankings: Mapping[str, Ranking], passages: Passages, budget: int) -> Fu
         rankings: query name -> ranking, already cut to its depth, in query order.
         passages: texts by id.
         budget: B_max, at least 1.
+        in_turn: the first place of every query, then the second of every query, and so on.
 
     Raises:
         ValueError: ``budget`` below 1.
@@ -82,14 +83,14 @@ def fuse(rankings: Mapping[str, Ranking], passages: Passages, budget: int) -> Fu
         raise ValueError(f"the budget must be at least 1 document, not {budget}")
     sources: dict[str, list[tuple[str, int]]] = {}
     by_text: dict[str, str] = {}
-    places = 0
-    for name, ranking in rankings.items():
-        for rank, id_ in enumerate(ranking.ids, 1):
-            places += 1
-            kept = id_ if id_ in sources else by_text.setdefault(same_text(passages[id_]), id_)
-            sources.setdefault(kept, []).append((name, rank))
+    places = [(name, rank, id_) for name, r in rankings.items() for rank, id_ in enumerate(r.ids, 1)]
+    if in_turn:
+        places.sort(key=lambda place: place[1])
+    for name, rank, id_ in places:
+        kept = id_ if id_ in sources else by_text.setdefault(same_text(passages[id_]), id_)
+        sources.setdefault(kept, []).append((name, rank))
     evidence = tuple(Evidence(id_, tuple(found)) for id_, found in sources.items())
-    duplicates, over = places - len(evidence), max(0, len(evidence) - budget)
+    duplicates, over = len(places) - len(evidence), max(0, len(evidence) - budget)
     return Fused(evidence[:budget], duplicates, over, overlap(list(rankings.values())))
 
 

@@ -20,7 +20,7 @@ from ...signatures.options import LETTERS, Choices
 from ...signatures.types import Question
 from ..calls import ask
 from ..trace import Trace
-from .base import RAG, AnswerGenerator, narrowed
+from .base import RAG, narrowed
 from .config import HCQRConfig
 from .context import CountTokens, Fused, Passages, estimate_tokens, fuse
 
@@ -137,7 +137,6 @@ class HCQR(RAG):
         if open_ended is not None:
             config = config.model_copy(update={"open_ended": open_ended})
         super().__init__(retriever, passages, config, count)
-        self.generator = AnswerGenerator(expose_hypothesis=config.expose_hypothesis)
         self.planner: Planner = planner or LMPlanner(config.options)
         if config.open_ended:
             self.propose = dspy.Predict(ProposeAnswers)

@@ -17,6 +17,7 @@ from .hcqr import HCQR
 from .hcqr_rules import RulePlanner
 from .hyde import HyDE
 from .main_rag import MainRAG
+from .per_option import OptionEvidence
 from .rerank import PairScorer, RerankRAG
 from .rewriting import Rewriting
 
@@ -62,7 +63,7 @@ class RAGSpec(SpecBase):
         """Whether running it calls a language model."""
         if self.program == "no-rag" or self.resolve().answer:
             return True
-        plain = self.program in ("simple", "simple + options", "rerank")
+        plain = self.program in ("simple", "simple + options", "evidence", "rerank")
         return not plain and not (self.program == "hcqr" and self.planner == "rules")
 
     @property
@@ -101,13 +102,14 @@ def _hcqr(spec: RAGSpec, parts: RAGParts, config: HCQRConfig) -> HCQR:
 
 
 def _no_rag(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> NoRAG:
-    return NoRAG()
+    return NoRAG(config)
 
 
 RAG_PROGRAMS: dict[str, _Method] = {
     "no-rag": _Method(RAGConfig, _no_rag, NoRAG),
     "simple": _Method(RAGConfig, _plain(SimpleRAG), SimpleRAG),
     "simple + options": _Method(RAGConfig, _plain(SimpleRAGWithOptions), SimpleRAGWithOptions),
+    "evidence": _Method(RAGConfig, _plain(OptionEvidence), OptionEvidence),
     "rewriting": _Method(RewritingConfig, _plain(Rewriting), Rewriting),
     "hyde": _Method(HyDEConfig, _plain(HyDE), HyDE),
     "rerank": _Method(RerankConfig, _rerank, RerankRAG),
@@ -134,8 +136,9 @@ RAG_PRESETS: dict[str, RAGSpec] = {
     "HCQR + hypothesis": _HCQR.changed({"expose_hypothesis": True}),
     "Simple RAG + options": RAGSpec(program="simple + options"),
     "HCQR-rules": _HCQR.changed({"planner": "rules"}),
+    "Evidence per option": RAGSpec(program="evidence"),
 }
-"""The paper's rows and, below them, three of abduce's own."""
+"""The paper's rows and, from "HCQR + hypothesis" on, abduce's own."""
 
 
 def rag_spec(name: str) -> RAGSpec:
