@@ -79,12 +79,16 @@ class Answer(_Part):
     """One answered question.
 
     Attributes:
+        id: of the question; ``question`` where it has none of its own.
         question: its text.
         options: key to text; those that the model proposed where ``proposed``.
         program: the method.
         answer: key of the chosen option; None where none was asked for, or no valid one came.
         answer_text: the text of that option.
-        gold: key of the right option, where the caller knows it.
+        gold: key of the right option, or the right text of a question without options, where it is known.
+        right: whether the answer is the right one, where it is known: the key, or the text without case,
+            articles and punctuation. ``exact``: whether the text is the same letter for letter.
+        error: why the question could not be answered (of many questions; a single one raises).
         reasoning: the model's, before its choice.
         plan: HCQR's, else None.
         queries: in order.
@@ -96,6 +100,7 @@ class Answer(_Part):
         counters: what happened on the way, by name, where it is not 0.
     """
 
+    id: str
     question: str
     options: Mapping[str, str]
     proposed: bool
@@ -103,6 +108,8 @@ class Answer(_Part):
     answer: str | None
     answer_text: str | None
     gold: str | None
+    right: bool | None
+    exact: bool | None
     reasoning: str | None
     plan: Plan | None
     queries: Sequence[AskedQuery]
@@ -112,3 +119,4 @@ class Answer(_Part):
     left_out: Sequence[str]
     judge: Judgement | None
     counters: Mapping[str, int]
+    error: str | None = None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -11,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.corpora import load_corpus
 from ..data.folder import DataFolder
-from ..data.questions import gold_key, options_by_letter
+from ..data.questions import LabelledQuestion, gold_key, options_by_letter, read_questions, same_answer
 from ..lm.options import chosen_lm
-from ..retrievers.errors import InputError
+from ..retrievers.errors import InputError, describe
 from ..retrievers.registry import named
 from ..signatures.options import option_problem
 from ..signatures.types import Question
@@ -96,18 +98,70 @@ class Asker:
             question: its text, or a whole question with its options.
             options: two to ten texts, by key or in order (keys A, B, C ...). Without any HCQR proposes
                 candidate answers itself.
-            gold: key or text of the right option, where it is known: a judge then labels the context. Methods
-                never see it.
+            gold: key or text of the right option, where it is known: a judge then labels the context. Of a
+                question without options the right text, which the answer is compared with. Methods never
+                see it.
 
         Raises:
             InputError: see :func:`as_question`; ``gold`` is none of the options, or the method needs some.
             dspy.LMError: the model could not be reached, or refused the request.
         """
         asked = as_question(question, options)
-        key = _gold(asked, gold)
+        key = _gold(asked, gold) if asked.options else gold
         models = self._served(judged=key is not None)
-        result = self._answering(asked, models, key is not None)(question=asked, gold=key or "")
-        return self._as_answer(asked, result, key)
+        return self._answer(asked, key, models, judged=key is not None and bool(asked.options))
+
+    def ask_all(
+        self,
+        questions: str | Path | Iterable[Question | LabelledQuestion],
+        *,
+        judge: bool = False,
+        concurrency: int = 8,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Answer]:
+        """Answer many questions, in their order. What fails stands in the ``error`` of its own answer.
+
+        Args:
+            questions: a file (:func:`abduce.data.questions.read_questions`; questions may be without options
+                and without answers), or questions.
+            judge: label the contexts of questions whose right option is known.
+            concurrency: questions in flight where a model is called.
+            progress: called with how many are done, and of how many.
+
+        Raises:
+            InputError: a bad file, or what holds for every question (no model, a wrong setting).
+        """
+        if isinstance(questions, str | Path):
+            questions = read_questions(questions, open_ended=True)
+        asked = [q if isinstance(q, LabelledQuestion) else LabelledQuestion(q, None) for q in questions]
+        models = self._served(judged=judge)
+        answered: list[Answer] = []
+
+        def one(item: LabelledQuestion) -> Answer:
+            try:
+                return self._answer(item.question, item.gold, models, judge and bool(item.question.options))
+            except InputError as e:
+                if e.of_every_example:
+                    raise
+                return self._failed(item, str(e))
+            except Exception as e:  # noqa: BLE001 - one question's failure is its own
+                reason = describe(e)
+                return self._failed(item, f"{reason['type']}: {reason['message']}")
+
+        with ThreadPoolExecutor(concurrency if self.spec.needs_model else 1, "abduce-ask") as pool:
+            waiting = [pool.submit(contextvars.copy_context().run, one, item) for item in asked]
+            try:
+                for future in waiting:
+                    answered.append(future.result())
+                    if progress is not None:
+                        progress(len(answered), len(asked))
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+        return answered
+
+    def _answer(self, question: Question, gold: str | None, models: Models | None, judged: bool) -> Answer:
+        result = self._answering(question, models, judged)(question=question, gold=gold or "")
+        return self._as_answer(question, result, gold)
 
     def close(self) -> None:
         """Close connections; stop a model server that was started for this asker."""
@@ -173,8 +227,14 @@ class Asker:
         trace = result.trace
         plan = trace.notes.get("plan")
         statements = self._statements(question, result)
+        right = exact = None
+        if gold is not None and self.answers:
+            text = str(result.answer_text)
+            right = result.answer == gold if question.options else same_answer(text, gold)
+            exact = result.answer == gold if question.options else text.strip() == gold.strip()
         cited = {s.document for found in statements.values() for s in found if s.by == "model"}
         return Answer(
+            id=question.question_id,
             question=question.text,
             options=dict(result.options),
             proposed="proposed_options" in trace.notes,
@@ -182,6 +242,8 @@ class Asker:
             answer=result.answer or None,
             answer_text=result.answer_text or None,
             gold=gold,
+            right=right,
+            exact=exact,
             reasoning=result.reasoning or None,
             plan=None if plan is None else Plan(**plan),
             queries=[AskedQuery(name=q.form, text=q.text) for q in trace.queries],
@@ -191,6 +253,30 @@ class Asker:
             left_out=trace.notes.get("left_out", []),
             judge=next((Judgement(**judged) for judged in trace.notes.get("judges", [])), None),
             counters={name: n for name, n in trace.counters.items() if n},
+        )
+
+    def _failed(self, item: LabelledQuestion, error: str) -> Answer:
+        return Answer(
+            id=item.question.question_id,
+            question=item.question.text,
+            options=dict(item.question.options),
+            proposed=False,
+            program=self.program,
+            answer=None,
+            answer_text=None,
+            gold=item.gold,
+            right=None if item.gold is None else False,
+            exact=None if item.gold is None else False,
+            reasoning=None,
+            plan=None,
+            queries=[],
+            evidence=[],
+            statements={},
+            cited=[],
+            left_out=[],
+            judge=None,
+            counters={},
+            error=error,
         )
 
     def _statements(self, question: Question, result: Any) -> dict[str, list[Statement]]:
@@ -279,8 +365,6 @@ def as_question(question: str | Question, options: Mapping[str, str] | Sequence[
 def _gold(question: Question, gold: str | None) -> str | None:
     if gold is None:
         return None
-    if not question.options:
-        raise InputError("a gold answer needs options to be judged against", field="gold")
     key = gold_key(gold, question.options)
     if key is None:
         raise InputError(f"{gold!r} is none of the options {list(question.options.values())}", field="gold")

@@ -5,19 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..retrievers.errors import InputError
 from .notes import print_note
 
+if TYPE_CHECKING:
+    from ..asking.asker import Asker
+
 _COMMA = re.compile(r",(?!(?<=\d,)\d)")
 """A comma that does not stand between two digits."""
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    question: Annotated[
+        str, typer.Argument(help="The question, or a file of questions (.jsonl, .csv, .tsv, .parquet).")
+    ],
     options: Annotated[
         str | None,
         typer.Option(help="Answer options, separated by commas (or by | where texts have commas)."),
@@ -29,8 +34,8 @@ def ask(
     corpus: Annotated[
         str,
         typer.Option(
-            help="Passages: medical or disease-ontology (data folder), a JSONL, CSV or Parquet file, a "
-            "folder, or hf:OWNER/NAME."
+            help="Passages: medical or disease-ontology (data folder), a JSONL, CSV or Parquet file, a text "
+            "file or a folder of them, or hf:OWNER/NAME."
         ),
     ] = "medical",
     program: Annotated[
@@ -49,16 +54,23 @@ def ask(
     model: Annotated[str | None, typer.Option(help="The model's name on that server.")] = None,
     no_answer: Annotated[
         bool,
-        typer.Option("--no-answer", help="Retrieve only: no model; HCQR's queries are written by rules."),
+        typer.Option("--no-answer", help="Evidence only: no model; every option is searched for by itself."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object; of a file one a line.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the answers to a file of questions here: .jsonl or .csv.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions of a file in flight at once.")] = 8,
     data: Annotated[
         str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
     ] = None,
 ) -> None:
     """Answer a question from a corpus, and show the queries and which passage came from which.
 
-    Without options HCQR proposes candidate answers itself.
+    Without options HCQR proposes candidate answers itself. Without a model the evidence for every option is
+    shown and nothing is chosen.
 
     Examples:
 
@@ -67,6 +79,10 @@ def ask(
         abduce ask "What causes gout?" --url http://localhost:8000/v1 --model Qwen/Qwen3-4B-Instruct-2507
 
         abduce ask "Which cells make insulin?" --options "alpha cells,beta cells" --no-answer
+
+        abduce ask "Who signs the lease?" --corpus notes/ --lm my-model.toml
+
+        abduce ask questions.csv --corpus notes/ --lm my-model.toml --out answers.csv
     """
     from ..asking.asker import Asker, as_question
     from ..data.corpora import CORPORA
@@ -74,12 +90,20 @@ def ask(
     from ..lm.options import chosen_lm
     from ..retrievers.registry import named
 
-    asked = as_question(question, read_options(options, option or []))
+    many = _is_file(question)
+    if many:
+        _only_of_one(options, option, gold)
+    elif out is not None:
+        raise InputError("is for a file of questions", field="out")
+    asked = None if many else as_question(question, read_options(options, option or []))
     settings = named(retriever) | ({"index": str(index)} if index else {})
     table = None if no_answer else chosen_lm(lm, url, model)
     with Asker(corpus, program, retriever=settings, lm=table, data=data, answer=not no_answer) as asker:
         of = f", from {DataFolder.find(data)}" if corpus in CORPORA else ""
         print_note(f"corpus {asker.corpus.name}, {len(asker.corpus):,} passages{of}")
+        if asked is None:
+            _ask_file(asker, Path(question), out, as_json, concurrency)
+            return
         answer = asker.ask(asked, gold=gold)
     if as_json:
         typer.echo(answer.model_dump_json(indent=2))
@@ -89,6 +113,44 @@ def ask(
     from .pages.question import question_page
 
     Console().print(question_page(answer))
+
+
+def _is_file(question: str) -> bool:
+    """Whether the argument names a file of questions: by its ending, a question has none of these."""
+    path = Path(question.removesuffix(".gz"))
+    return path.suffix in (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet") and "?" not in question
+
+
+def _only_of_one(options: str | None, each: list[str] | None, gold: str | None) -> None:
+    for name, given in (("options", options), ("option", each), ("gold", gold)):
+        if given:
+            raise InputError("is for a single question; a file has its own", field=name)
+
+
+def _ask_file(asker: Asker, path: Path, out: Path | None, as_json: bool, concurrency: int) -> None:
+    from rich.console import Console
+
+    from ..asking.answers_file import as_jsonl, check_answers_path, write_answers
+    from .pages.question import answers_page
+    from .progress import count_bar
+
+    if out is not None:
+        check_answers_path(out)
+    console = Console()
+    with count_bar(console) as bar:
+        answers = asker.ask_all(
+            path, concurrency=concurrency, progress=lambda done, total: bar("questions", done, total)
+        )
+    if out is not None:
+        write_answers(out, answers)
+        print_note(f"{len(answers):,} answers written to {out}")
+    if as_json:
+        typer.echo(as_jsonl(answers), nl=False)
+    elif out is None or console.is_terminal:
+        console.print(answers_page(answers))
+    failed = sum(a.error is not None for a in answers)
+    if failed:
+        print_note(f"{failed:,} of {len(answers):,} questions failed; their errors stand in their answers")
 
 
 def read_options(options: str | None, each: Sequence[str] = ()) -> list[str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from datetime import date, time, timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from ..retrievers.corpus import Corpus
-from ..retrievers.errors import InputError, MissingExtra
+from ..retrievers.errors import InputError
 from ..retrievers.files import Row
+from .build.corpus import TEXT_FILES, passages_of
+from .parquet import plain_row, read_parquet
 
 CORPORA: Mapping[str, str] = {
     "medical": "medical_corpus.jsonl.gz",
@@ -28,7 +26,7 @@ def load_corpus(name: str, folder: Any = None) -> Corpus:
         name: one of :data:`CORPORA` (from ``folder``); a file (JSONL, CSV, TSV, Parquet); a folder that
             holds a saved Hugging Face data set or Parquet files; or ``hf:OWNER/NAME``
             (``hf:OWNER/NAME:SPLIT``), which ``datasets`` loads. A row has an id, a title (may be empty) and
-            a content.
+            a content. A text file (.txt, .md), or a folder of them, is cut into passages.
         folder: an :class:`abduce.data.folder.DataFolder`.
 
     Raises:
@@ -43,6 +41,8 @@ def load_corpus(name: str, folder: Any = None) -> Corpus:
     path = Path(name)
     if path.is_dir():
         return Corpus.of_rows(_folder_rows(path), path, path.name)
+    if path.suffix.lower() in TEXT_FILES:
+        return Corpus.of_rows(_text_rows(path), path, path.stem)
     if path.suffix == ".parquet":
         return Corpus.of_rows(read_parquet(path), path, path.stem)
     if not path.suffix:
@@ -50,30 +50,6 @@ def load_corpus(name: str, folder: Any = None) -> Corpus:
             f"no corpus {name!r}: give a file, a folder, hf:OWNER/NAME, or one of {', '.join(CORPORA)}"
         )
     return Corpus.load(path)
-
-
-def read_parquet(path: Path) -> Iterator[tuple[int, Row]]:
-    """Yield (row number from 1, row) of a Parquet file.
-
-    Raises:
-        InputError: it is missing or not Parquet.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet as parquet
-    except ImportError as e:
-        raise MissingExtra("pyarrow", "dev") from e
-    if not path.is_file():
-        raise InputError("no such file", file=path)
-    number = 0
-    try:
-        with parquet.ParquetFile(path) as stream:
-            for batch in stream.iter_batches(4096):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, _plain_row(row)
-    except (pyarrow.ArrowInvalid, OSError) as e:
-        raise InputError(f"is not a readable Parquet file ({e})", file=path) from e
 
 
 def _folder_rows(path: Path) -> Iterator[tuple[int, Row]]:
@@ -92,8 +68,16 @@ def _folder_rows(path: Path) -> Iterator[tuple[int, Row]]:
             for _, row in read_parquet(file):
                 number += 1
                 yield number, row
+    elif any(p.suffix.lower() in TEXT_FILES for p in path.rglob("*")):
+        yield from _text_rows(path)
     else:
-        raise InputError("holds neither a saved data set nor Parquet files", file=path)
+        known = ", ".join(TEXT_FILES)
+        raise InputError(f"holds neither a saved data set, Parquet files nor texts ({known})", file=path)
+
+
+def _text_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """Passages of a text file, or of all in a folder, numbered."""
+    yield from enumerate((row for _, row in passages_of([path])), 1)
 
 
 def _hub_rows(name: str) -> Iterator[tuple[int, Row]]:
@@ -114,24 +98,4 @@ def _numbered(loaded: Any, path: Path) -> Iterator[tuple[int, Row]]:
             raise InputError(f"has the splits {splits}: name one (hf:OWNER/NAME:SPLIT)", file=path)
         loaded = next(iter(loaded.values()))
     for number, row in enumerate(loaded, 1):
-        yield number, _plain_row(row)
-
-
-def _plain_row(row: Mapping[str, Any]) -> Row:
-    """A row whose values JSON knows, as a line of JSONL would have given them."""
-    return {str(name): _plain(value) for name, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    """Dates, decimals and the like become texts, NaN becomes None, and so do bytes and pictures."""
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return _plain_row(value)
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, date | time | timedelta | Decimal | UUID):
-        return str(value)
-    return None
+        yield number, plain_row(row)

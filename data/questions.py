@@ -7,6 +7,7 @@ Parquet with ``question``, ``options`` and ``answer``.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +112,7 @@ def read_questions(
 
 def _rows(path: Path, bad: list[InputError] | None) -> Iterator[tuple[int, Row]]:
     if path.suffix == ".parquet":
-        from .corpora import read_parquet
+        from .parquet import read_parquet
 
         return read_parquet(path)
     return read_rows(path, bad)
@@ -187,6 +188,21 @@ def options_by_letter(texts: Sequence[str]) -> dict[str, str]:
     if len(texts) > len(LETTERS):
         raise ValueError(f"has {len(texts)} options; two to ten are needed")
     return dict(zip(LETTERS, texts, strict=False))
+
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_MARKS = re.compile(r"[^\w\s%+\-./]|[.\-](?!\d)")
+"""Punctuation; what tells numbers, doses and signs apart stays."""
+
+
+def normalised(text: str) -> str:
+    """A free-form answer without case, articles, punctuation and extra spacing."""
+    return " ".join(_ARTICLES.sub(" ", _MARKS.sub(" ", text.casefold())).split())
+
+
+def same_answer(given: str, gold: str) -> bool:
+    """Whether two free-form answers are the same after :func:`normalised`; an empty one equals none."""
+    return bool(normalised(given)) and normalised(given) == normalised(gold)
 
 
 def gold_key(answer: Any, options: Mapping[str, str], by_place: bool = False) -> str | None:

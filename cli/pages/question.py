@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -42,6 +44,29 @@ def question_page(answer: Answer) -> RenderableType:
         counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in sorted(answer.counters.items()))
         parts.append(Text(f"Counted: {counted}", "dim"))
     return Group(*parts)
+
+
+def answers_page(answers: Sequence[Answer]) -> RenderableType:
+    """A line per question: what was answered, and whether it is right where that is known."""
+    table = Table()
+    for name in ("id", "question", "answer", "right"):
+        table.add_column(name, overflow="fold")
+    for answer in answers:
+        given = Text(answer.error or "", "red")
+        if answer.error is None:
+            text = (
+                f"{answer.answer}: {answer.answer_text}"
+                if answer.answer
+                else f"{len(answer.evidence)} passages"
+            )
+            given = Text(text)
+        right = "" if answer.right is None else "yes" if answer.right else "no"
+        table.add_row(Text(answer.id), Text(" ".join(answer.question.split())[:200]), given, right)
+    known = [a.right for a in answers if a.right is not None]
+    if known:
+        exact = sum(bool(a.exact) for a in answers)
+        table.caption = f"{sum(known)} of {len(known)} right, {exact} of them letter for letter"
+    return table
 
 
 def _why_none(answer: Answer) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from ...retrievers.corpus import CONTENT_FIELDS, ID_FIELDS, TITLE_FIELDS
 from ...retrievers.errors import InputError
 from ...retrievers.files import Row, first_of, open_text, read_rows, require, write_bytes
-from ..corpora import read_parquet
+from ..parquet import read_parquet
 from .chunking import TARGET, chunks
 
 TEXT_FILES = (".txt", ".md")
@@ -55,9 +55,33 @@ def build_corpus(sources: Sequence[Path], out: Path, size: int = TARGET, *, skip
     """
     if not out.name.endswith((".jsonl", ".jsonl.gz")):
         raise InputError("must end in .jsonl or .jsonl.gz", file=out, field="out")
-    built, lines = Built(), []
+    built, lines, documents = Built(), [], set()
+    for document, row in passages_of(sources, size, built.bad if skip_bad else None):
+        documents.add(document)
+        lines.append(json.dumps(row, ensure_ascii=False))
+        built.characters += len(row["content"])
+    built.documents, built.passages = len(documents), len(lines)
+    if not lines:
+        raise InputError("there are no passages to write", file=out)
+    data = ("\n".join(lines) + "\n").encode()
+    write_bytes(out, gzip.compress(data, mtime=0) if out.suffix == ".gz" else data)
+    return built
+
+
+def passages_of(
+    sources: Sequence[Path], size: int = TARGET, bad: list[InputError] | None = None
+) -> Iterator[tuple[str, Row]]:
+    """Yield (document id, passage) of some documents, in order.
+
+    Args:
+        sources: files or folders.
+        size: characters a passage has at most.
+        bad: where given, a bad document is appended here and passed over.
+
+    Raises:
+        InputError: a source that is missing or of no known kind, a bad document, an id twice.
+    """
     seen: dict[str, str] = {}
-    bad = built.bad if skip_bad else None
     for source in sources:
         for place, found in _documents(source, bad):
             if found.id in seen:
@@ -69,17 +93,11 @@ def build_corpus(sources: Sequence[Path], out: Path, size: int = TARGET, *, skip
                 bad.append(problem)
                 continue
             seen[found.id] = place
-            built.documents += 1
             for number, text in enumerate(chunks(found.content, size)):
-                row = {"id": f"{found.id}_{number}", "title": found.title, "content": text, **found.more}
-                lines.append(json.dumps(row, ensure_ascii=False))
-                built.passages += 1
-                built.characters += len(text)
-    if not lines:
-        raise InputError("there are no passages to write", file=out)
-    data = ("\n".join(lines) + "\n").encode()
-    write_bytes(out, gzip.compress(data, mtime=0) if out.suffix == ".gz" else data)
-    return built
+                yield (
+                    found.id,
+                    {"id": f"{found.id}_{number}", "title": found.title, "content": text, **found.more},
+                )
 
 
 def _documents(source: Path, bad: list[InputError] | None) -> Iterator[tuple[str, Document]]:

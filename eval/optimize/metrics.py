@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from ...data.example import Example
+from ...data.questions import same_answer
 from ...signatures.types import UtilityLabel
 from ..metrics import accuracy, measure, useful
 from .feedback import question_feedback, taxonomy_feedback
@@ -88,7 +89,8 @@ class AnswerMetric(_Metric):
     Args:
         passages: the corpus; with it the feedback says which query found the answer's words.
 
-    Examples need ``gold``, the right option's key, as their label.
+    Examples need ``gold`` as their label: the right option's key, or the text of a free-form answer, which is
+    compared after normalisation.
     """
 
     def __init__(self, passages: Passages | None = None) -> None:
@@ -97,7 +99,11 @@ class AnswerMetric(_Metric):
 
     def score(self, example: dspy.Example, pred: Any) -> float:
         answer = pred.get("answer") if isinstance(pred, dspy.Prediction) else None
-        return accuracy([answer], example.gold) if answer else 0.0
+        if not answer:
+            return 0.0
+        if "trace" in pred and "proposed_options" in pred.trace.notes:
+            return float(same_answer(str(pred.answer_text), str(example.gold)))
+        return accuracy([answer], example.gold)
 
     def feedback(self, example: dspy.Example, pred: Any) -> str:
         if not isinstance(pred, dspy.Prediction) or "answer" not in pred:

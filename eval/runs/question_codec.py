@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...data.questions import same_answer
 from ...programs.rag.context import Passages
 from ...retrievers.tokenize import tok_set
 from ...signatures.types import UtilityLabel
@@ -23,6 +24,7 @@ LABEL_MEASURES = {
     "Not Useful": UtilityLabel.NOT_USEFUL,
 }
 GOLD_TOKENS = "GoldTok"
+EXACT = "Exact"
 COUNTED = (
     "left_out",
     "dropped_replies",
@@ -41,7 +43,8 @@ COUNTED = (
 
 
 class QuestionCodec:
-    """``Acc``: the chosen option is the gold one. ``DUR`` and the labels: of the first judge; all 0
+    """``Acc``: the chosen option is the gold one; of a question without options, the answer is the gold text
+    after normalisation, and ``Exact``: letter for letter. ``DUR`` and the labels: of the first judge; all 0
     where it gave no valid label. ``GoldTok``: some passage of the context holds every token of the gold
     option.
 
@@ -50,7 +53,7 @@ class QuestionCodec:
     """
 
     name = "question"
-    measures: Sequence[str] = ("Acc", "DUR", *LABEL_MEASURES, GOLD_TOKENS)
+    measures: Sequence[str] = ("Acc", EXACT, "DUR", *LABEL_MEASURES, GOLD_TOKENS)
 
     def __init__(self, passages: Passages | None = None) -> None:
         self.passages = passages
@@ -92,8 +95,10 @@ class QuestionCodec:
         values: dict[str, float] = {}
         if record["answer"] is not None:
             proposed = record["options"] is not None
-            given = _plain(record["answer_text"]) if proposed else record["answer"]
-            values["Acc"] = float(given == (_plain(gold) if proposed else gold))
+            text, key = str(record["answer_text"]), record["answer"]
+            values["Acc"] = float(same_answer(text, str(gold)) if proposed else key == gold)
+            if proposed:
+                values[EXACT] = float(text.strip() == str(gold).strip())
         judged = next(iter(record["utility"]), None)
         if judged is not None:
             label = judged["label"]
@@ -113,6 +118,3 @@ def covered_options(options: Mapping[str, str], ids: Sequence[str], passages: Pa
     wanted = {key: tok_set(text) for key, text in options.items()}
     return {key: bool(tokens) and any(tokens <= h for h in held) for key, tokens in wanted.items()}
 
-
-def _plain(text: Any) -> str:
-    return " ".join(str(text).casefold().split()).strip(" .")

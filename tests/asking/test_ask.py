@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 
@@ -10,7 +11,8 @@ from abduce.asking.asker import Answer, Asker
 from abduce.cli.ask import read_options
 from abduce.cli.main import app
 from abduce.retrievers.errors import InputError
-from openai_stub import Status
+from openai_stub import Status, completion
+from qa_data import rag_reply
 from typer.testing import CliRunner
 
 QUESTION = "Which hormone lowers blood sugar?"
@@ -97,7 +99,140 @@ def test_retrieval_only_needs_no_model(folder, monkeypatch):
     assert "corpus medical, 4 passages" in found.stderr
     assert data["answer"] is None
     assert data["evidence"][0]["id"] == "p1"
-    assert len(data["queries"]) == 3
+    assert [(q["name"], q["text"]) for q in data["queries"]] == [
+        ("A", "insulin"), ("B", "glucagon"), ("question", QUESTION),
+    ]  # fmt: skip
+
+
+def test_without_a_model_it_is_evidence_and_no_advice(folder, monkeypatch):
+    monkeypatch.delenv("ABDUCE_LM", raising=False)
+    asking = ("--options", "insulin,glucagon,oxytocin", "--no-answer")
+    page, data = ask(folder, *asking).stdout, ask(folder, *asking, "--json").stdout
+    for word in ("HCQR", "ypothesis"):
+        assert word not in page
+        assert word not in data
+    assert "Evidence only" in page
+    assert "+ [1] Insulin lowers blood sugar." in page
+    assert "nothing found" in page  # no passage names oxytocin
+
+
+def cites(*evidence, thinking="see [1] and [9]"):
+    def answer(body):
+        words = " ".join(str(body["messages"]).split())
+        if "list as evidence the sentences" not in words:
+            return rag_reply(body)
+        reply = {"step_by_step_thinking": thinking, "evidence": list(evidence), "answer_choice": "A"}
+        return completion(body, json.dumps({"answer": reply}))
+
+    return answer
+
+
+def citation(document, option, stance, sentence):
+    return {"document": document, "option": option, "stance": stance, "sentence": sentence}
+
+
+def test_citations_are_checked_against_the_context(folder, model):
+    model.then = cites(
+        citation(1, "A", "for", "insulin lowers blood sugar"),
+        citation(2, "B", "Against", "Glucagon raises the blood sugar."),  # not word for word
+        citation(7, "B", "for", "Glucagon raises blood sugar."),  # no such document
+        citation(2, "C", "for", "Cows give milk."),  # no such sentence
+        citation(1, "Z", "for", "Insulin lowers blood sugar."),  # no such option
+    )
+    options = ("--options", "insulin,glucagon,cortisol", "--program", "Simple RAG")
+    found = asked(folder, model, *options)
+    assert found["statements"]["A"] == [
+        {"document": 1, "stance": "for", "sentence": "Insulin lowers blood sugar.", "by": "model"}
+    ]
+    assert [(s["document"], s["stance"], s["by"]) for s in found["statements"]["B"]] == [
+        (2, "against", "model")
+    ]
+    assert found["statements"]["C"] == []
+    assert found["cited"] == [1, 2]
+    assert found["counters"]["invented_citations"] == 3  # [9], document 7, option Z
+    assert found["counters"]["unfound_sentences"] == 1
+    page = ask(folder, "--url", model.url, "--model", "stub-model", *options).stdout
+    assert "rests on [1], [2]" in page
+    assert "- [2] Glucagon raises blood sugar." in page
+
+
+def test_the_papers_prompt_on_request(folder, model):
+    table = {"kind": "openai", "model": "stub-model", "base_url": model.url}
+    with Asker(lm=table, data=folder, cite=False) as asker:
+        found = asker.ask(QUESTION, ["insulin", "glucagon"])
+    assert found.answer == "A"
+    assert not any("list as evidence" in str(body["messages"]) for body in model.bodies)
+    assert {s.by for statements in found.statements.values() for s in statements} == {"words"}
+
+
+QUESTIONS_CSV = """id,question,option_a,option_b,answer
+q1,Which hormone lowers blood sugar?,insulin,glucagon,A
+q2,Which hormone raises blood sugar?,insulin,glucagon,B
+q3,What lowers blood sugar?,,,The Insulin.
+"""
+
+
+def test_a_file_of_questions(folder, model, tmp_path):
+    """Two with options, and an open-ended one that is right but for case, article and full stop."""
+    path, out = tmp_path / "questions.csv", tmp_path / "answers.csv"
+    path.write_text(QUESTIONS_CSV)
+    command = ["ask", str(path), "--data", str(folder), "--url", model.url, "--model", "stub-model"]
+    done = CliRunner().invoke(app, [*command, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader(out.open()))
+    assert [(r["id"], r["answer_text"], r["right"], r["exact"]) for r in rows] == [
+        ("q1", "insulin", "True", "True"), ("q2", "insulin", "False", "False"), ("q3", "insulin", "True", "False"),
+    ]  # fmt: skip
+    assert rows[0]["passages"].split()[0] == "p1"
+    lines = CliRunner().invoke(app, [*command, "--json"]).stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["q1", "q2", "q3"]
+    page = CliRunner().invoke(app, command).stdout
+    assert "2 of 3 right, 1 of them letter for letter" in " ".join(page.split())
+
+
+def test_one_failed_question_of_many_is_its_own(folder, model, tmp_path):
+    path = tmp_path / "questions.csv"
+    path.write_text(QUESTIONS_CSV)
+    answer = model.then
+    model.then = lambda body: Status(400) if "raises" in str(body["messages"][-1]) else answer(body)
+    table = {"kind": "openai", "model": "stub-model", "base_url": model.url}
+    done = []
+    with Asker(lm=table, data=folder, program="Simple RAG") as asker:
+        found = asker.ask_all(path, progress=lambda *at: done.append(at))
+    assert [a.answer for a in found] == ["A", None, None]
+    assert "LM" in found[1].error
+    assert "only HCQR" in found[2].error  # open-ended
+    assert done == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--options", "a,b"], "is for a single question"),
+        (["--gold", "a"], "is for a single question"),
+        (["--out", "answers.txt", "--no-answer"], "must end in .jsonl or .csv"),
+        (["--out", "nowhere/answers.csv", "--no-answer"], "no such folder"),
+    ],
+)
+def test_bad_calls_with_a_file(more, message, folder, tmp_path):
+    path = tmp_path / "questions.csv"
+    path.write_text(QUESTIONS_CSV)
+    done = CliRunner().invoke(app, ["ask", str(path), "--data", str(folder), *more])
+    assert message in str(done.exception)
+
+
+def test_a_folder_of_the_users_own_texts(tmp_path, folder):
+    notes = tmp_path / "notes"
+    (notes / "sub").mkdir(parents=True)
+    (notes / "gout.md").write_text("# Gout\n\nUric acid forms crystals in a joint.")
+    (notes / "sub" / "lease.txt").write_text("The tenant signs the lease. The landlord keeps a copy.")
+    question = ("ask", "Who signs the lease?", "--data", str(folder), "--no-answer", "--json")
+    found = CliRunner().invoke(app, [*question, "--corpus", str(notes)])
+    assert found.exit_code == 0, found.output
+    evidence = json.loads(found.stdout)["evidence"]
+    assert [(e["id"], e["source"]) for e in evidence] == [("sub/lease_0", "lease.txt")]
+    alone = CliRunner().invoke(app, [*question, "--corpus", str(notes / "gout.md")])
+    assert json.loads(alone.stdout)["evidence"] == []  # not a word of the question: nothing is found
 
 
 def test_a_file_names_the_model(folder, model, tmp_path, monkeypatch):
@@ -117,10 +252,9 @@ def test_a_file_names_the_model(folder, model, tmp_path, monkeypatch):
         (["--options", ",".join("abcdefghijk")], "has 11 options"),
         (["--options", "a,b", "--option", "c"], "either --options or --option"),
         (["--options", "a,b", "--gold", "z", "--no-answer"], "'z' is none of the options"),
-        (["--gold", "a", "--no-answer"], "needs options"),
         (["--options", "a,b"], "calls a language model"),
         (["--options", "a,b", "--program", "nope"], "no program 'nope'"),
-        (["--program", "Simple RAG", "--no-answer"], "has no options"),
+        (["--out", "x.csv", "--no-answer"], "is for a file of questions"),
         (["--options", "a,b", "--program", "HyDE", "--no-answer"], "plans its retrieval with a model"),
         (["--options", "a,b", "--no-answer", "--corpus", "nope"], "no corpus 'nope'"),
         (["--options", "a,b", "--no-answer", "--retriever", "nope"], "nope"),

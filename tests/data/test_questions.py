@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from abduce.data.questions import gold_key, question_cluster, read_questions
+from abduce.data.questions import gold_key, question_cluster, read_questions, same_answer
 from abduce.retrievers.errors import InputError
 
 
@@ -127,3 +127,19 @@ def test_real_data(qa_data):
     assert (len(medqa), len(mmlu)) == (816, 712)
     assert len({q.cluster for q in mmlu}) < len(mmlu)
     assert medqa[0].example().groups["dataset"] == "medqa"
+
+
+@pytest.mark.parametrize(
+    ("given", "gold", "same"),
+    [
+        ("The Insulin.", "insulin", True),
+        ("1.5 mg", "1.5  mg.", True),
+        ("1.5 mg", "15 mg", False),
+        ("beta-blocker", "Beta blocker", True),
+        ("-5", "5", False),
+        ("", "", False),
+        ("A", "the", False),
+    ],
+)
+def test_free_form_answers_are_compared_after_normalisation(given, gold, same):
+    assert same_answer(given, gold) is same

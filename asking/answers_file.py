@@ -1,0 +1,54 @@
+"""Answers as JSONL (everything) or CSV (one line a question)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..retrievers.errors import InputError
+from ..retrievers.files import write_text
+from .answer import Answer
+
+COLUMNS = (
+    "id", "question", "answer", "answer_text", "gold", "right", "exact", "program", "cited", "passages",
+    "reasoning", "error",
+)  # fmt: skip
+
+
+def check_answers_path(path: Path) -> None:
+    """Raise InputError where answers cannot be written to such a file; to be asked before any question is."""
+    if path.suffix not in (".jsonl", ".csv"):
+        raise InputError("must end in .jsonl or .csv", file=path, field="out")
+    if not path.resolve().parent.is_dir():
+        raise InputError("there is no such folder to write to", file=path, field="out")
+
+
+def write_answers(path: Path, answers: Iterable[Answer]) -> None:
+    """Write answers; the file is replaced as a whole, or not at all.
+
+    Raises:
+        InputError: it ends in neither ``.jsonl`` nor ``.csv``, or cannot be written.
+    """
+    check_answers_path(path)
+    write_text(path, as_csv(answers) if path.suffix == ".csv" else as_jsonl(answers))
+
+
+def as_jsonl(answers: Iterable[Answer]) -> str:
+    """One JSON object a line."""
+    return "".join(answer.model_dump_json() + "\n" for answer in answers)
+
+
+def as_csv(answers: Iterable[Answer]) -> str:
+    """A header and one line a question. ``cited`` and ``passages`` are passage ids, separated by blanks:
+    those that the answer rests on, and all of its context."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for answer in answers:
+        ids = [passage.id for passage in answer.evidence]
+        more = {"cited": " ".join(ids[n - 1] for n in answer.cited), "passages": " ".join(ids)}
+        values = [more[c] if c in more else getattr(answer, c) for c in COLUMNS]
+        writer.writerow(["" if v is None else v for v in values])
+    return stream.getvalue()
