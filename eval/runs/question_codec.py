@@ -117,4 +117,3 @@ def covered_options(options: Mapping[str, str], ids: Sequence[str], passages: Pa
     held = [tok_set(f"{p.title} {p.content}") for p in (passages[id_] for id_ in ids)]
     wanted = {key: tok_set(text) for key, text in options.items()}
     return {key: bool(tokens) and any(tokens <= h for h in held) for key, tokens in wanted.items()}
-

@@ -181,7 +181,8 @@ def test_a_file_of_questions(folder, model, tmp_path):
     assert done.exit_code == 0, done.output
     rows = list(csv.DictReader(out.open()))
     assert [(r["id"], r["answer_text"], r["right"], r["exact"]) for r in rows] == [
-        ("q1", "insulin", "True", "True"), ("q2", "insulin", "False", "False"), ("q3", "insulin", "True", "False"),
+        ("q1", "insulin", "True", "True"), ("q2", "insulin", "False", "False"),
+        ("q3", "insulin", "True", "False"),
     ]  # fmt: skip
     assert rows[0]["passages"].split()[0] == "p1"
     lines = CliRunner().invoke(app, [*command, "--json"]).stdout.splitlines()
@@ -194,7 +195,9 @@ def test_one_failed_question_of_many_is_its_own(folder, model, tmp_path):
     path = tmp_path / "questions.csv"
     path.write_text(QUESTIONS_CSV)
     answer = model.then
-    model.then = lambda body: Status(400) if "raises" in str(body["messages"][-1]) else answer(body)
+    model.then = lambda body: (
+        Status(400) if "Which hormone raises" in str(body["messages"][-1]) else answer(body)
+    )
     table = {"kind": "openai", "model": "stub-model", "base_url": model.url}
     done = []
     with Asker(lm=table, data=folder, program="Simple RAG") as asker:
