@@ -9,8 +9,8 @@ from typing import Any
 from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row
-from .build.corpus import TEXT_FILES, passages_of
 from .parquet import plain_row, read_parquet
+from .texts import TEXT_FILES, passages_of
 
 CORPORA: Mapping[str, str] = {
     "medical": "medical_corpus.jsonl.gz",

@@ -49,7 +49,7 @@ def question_tables(run: Run, no_rag: str | None = None) -> Iterator[Table]:
         if judged:
             yield gain_table(judged, answered, base, clusters)
     over = [m for m in (base, _baseline(run) or method_of(cells, "Simple RAG")) if m is not None]
-    if over and several:
+    if over and several and answered:
         yield headline_table(answered, list(dict.fromkeys(over)))
     if (left := hypothesis_table(run)) is not None:
         yield left

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...signatures.options import Choices
+from ...signatures.sentences import sentences
 from ...signatures.tokenize import tok_set
 from ...signatures.types import Question
 from ..trace import Trace
@@ -15,7 +16,6 @@ from .context import Evidence, PassageLike, Passages
 
 Stance = Literal["for", "against"]
 
-_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[^a-z])")
 _AGAINST = re.compile(
     r"\b(?:not|no|never|neither|nor|without|cannot|unlike|unlikely|rarely|except|contraindicated|excludes?|excluded|"
     r"rules? out|ruled out|rather than|instead of|absent|avoid(?:ed)?)\b|n't\b",
@@ -44,11 +44,6 @@ class Statement:
     by: Literal["model", "words"]
 
 
-def sentences(passage: PassageLike) -> list[str]:
-    """The sentences of a passage's content, white space normalised."""
-    return [s for s in (" ".join(part.split()) for part in _SENTENCE.split(passage.content)) if s]
-
-
 def by_words(
     question: Question, context: Sequence[Evidence], passages: Passages
 ) -> dict[str, list[Statement]]:
@@ -73,7 +68,7 @@ def by_words(
         passage = passages[item.id]
         title = tok_set(passage.title)
         found: dict[str, tuple[float, str]] = {}
-        for sentence in sentences(passage):
+        for sentence in sentences(passage.content):
             held = tok_set(sentence)
             shared = len(held & stem) / len(stem) if stem else 0.0
             for key, tokens in wanted.items():
@@ -146,7 +141,7 @@ def checked(
 
 def _in(passage: PassageLike, quoted: str) -> str | None:
     """The sentence of a passage that a quotation is."""
-    plain, own = " ".join(quoted.casefold().split()).strip(" .\"'"), sentences(passage)
+    plain, own = " ".join(quoted.casefold().split()).strip(" .\"'"), sentences(passage.content)
     for sentence in own:
         if plain and plain in sentence.casefold():
             return sentence

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from abduce.data.build.chunking import chunks, sentences
+from abduce.data.chunking import chunks
+from abduce.signatures.sentences import sentences
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,0 +1,107 @@
+"""Texts and rows of documents, cut into passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..retrievers.corpus import CONTENT_FIELDS, ID_FIELDS, TITLE_FIELDS
+from ..retrievers.errors import InputError
+from ..retrievers.files import Row, first_of, open_text, read_rows, require
+from .chunking import TARGET, chunks
+from .parquet import read_parquet
+
+TEXT_FILES = (".txt", ".md")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document; ``more`` are further fields, which every passage of it keeps."""
+
+    id: str
+    title: str
+    content: str
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+def passages_of(
+    sources: Sequence[Path], size: int = TARGET, bad: list[InputError] | None = None
+) -> Iterator[tuple[str, Row]]:
+    """Yield (document id, passage) of some documents, in order.
+
+    Args:
+        sources: files or folders.
+        size: characters a passage has at most.
+        bad: where given, a bad document is appended here and passed over.
+
+    Raises:
+        InputError: a source that is missing or of no known kind, a bad document, an id twice.
+    """
+    seen: dict[str, str] = {}
+    for source in sources:
+        for place, found in _documents(source, bad):
+            if found.id in seen:
+                problem = InputError(
+                    f"the document {found.id!r} stands already in {seen[found.id]}", file=place
+                )
+                if bad is None:
+                    raise problem
+                bad.append(problem)
+                continue
+            seen[found.id] = place
+            for number, text in enumerate(chunks(found.content, size)):
+                yield (
+                    found.id,
+                    {"id": f"{found.id}_{number}", "title": found.title, "content": text, **found.more},
+                )
+
+
+def _documents(source: Path, bad: list[InputError] | None) -> Iterator[tuple[str, Document]]:
+    """(where it stands, document) of one source."""
+    if source.is_dir():
+        files = sorted(p for p in source.rglob("*") if p.suffix.lower() in TEXT_FILES and p.is_file())
+        if not files:
+            raise InputError(f"holds no text files ({', '.join(TEXT_FILES)})", file=source)
+        for path in files:
+            yield from _kept(lambda path=path: _text_file(path, source), str(path), bad)
+    elif source.suffix.lower() in TEXT_FILES:
+        yield from _kept(lambda: _text_file(source, source.parent), str(source), bad)
+    else:
+        rows = read_parquet(source) if source.suffix == ".parquet" else read_rows(source, bad)
+        for line, row in rows:
+            yield from _kept(lambda row=row, line=line: _row(row, source, line), f"{source}:{line}", bad)
+
+
+def _kept(read: Any, place: str, bad: list[InputError] | None) -> Iterator[tuple[str, Document]]:
+    try:
+        yield place, read()
+    except InputError as e:
+        if bad is None:
+            raise
+        bad.append(e)
+
+
+def _text_file(path: Path, root: Path) -> Document:
+    with open_text(path) as stream:
+        text = stream.read()
+    if not text.strip():
+        raise InputError("is empty", file=path)
+    name = path.relative_to(root).with_suffix("").as_posix()
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    title = first.lstrip("# ") if first.startswith("#") else path.stem.replace("_", " ")
+    return Document(name, title, text, {"source": path.name})
+
+
+def _row(row: Row, path: Path, line: int) -> Document:
+    id_ = require(row, first_of(row, ID_FIELDS) or "id", path, line).strip()
+    text_field = first_of(row, CONTENT_FIELDS) or "content"
+    content = require(row, text_field, path, line)
+    title_field = first_of(row, TITLE_FIELDS) or "title"
+    title = row.get(title_field) or ""
+    if not isinstance(title, str):
+        raise InputError("must be a text", file=path, line=line, field=title_field)
+    used = {*ID_FIELDS, text_field, title_field}
+    more = {k: v for k, v in row.items() if k not in used and v not in (None, "", [])}
+    return Document(id_, title, content, more)
