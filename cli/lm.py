@@ -39,7 +39,7 @@ def check(
     timeout: Annotated[float, typer.Option(min=1, help="Seconds for one request.")] = 120.0,
 ) -> None:
     """Send a few tiny requests and say what the endpoint honours: schema, patterns, thinking switch,
-    log-probabilities, n, seed, token counts, context length.
+    log-probabilities, soft verdicts, one-token selection, n, seed, token counts, context length.
 
     Leaves with exit code 1 if programs cannot use the endpoint as it would be asked.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..programs.adapter import answer_format
+from ..programs.logprobs import TOP, Unreadable, letter_chances, read_tokens
 from ..programs.reply import json_object, json_value
 from .faults import redact, server_words
 from .profiles import Profile
@@ -110,7 +111,7 @@ def check(profile: Profile, url: str, timeout: float = 120.0) -> list[Finding]:
     except Refused as error:
         return [*findings, Finding("answers", "no", str(error), needed=True)]
     findings.append(Finding("answers", "yes", repr(_content(first)[:40]), needed=True))
-    for probe in (_schema, _lengths, _pattern, _thinking, _logprobs, _n, _seed):
+    for probe in (_schema, _lengths, _pattern, _thinking, _logprobs, _soft, _letter, _n, _seed):
         try:
             findings.append(probe(endpoint))
         except Refused as error:
@@ -127,7 +128,8 @@ def usable(findings: list[Finding]) -> bool:
 _NAMES = {
     "_schema": "JSON schema", "_lengths": "lengths of texts",
     "_pattern": "patterns (compact verdicts)", "_thinking": "thinking switch",
-    "_logprobs": "log-probabilities", "_n": "n", "_seed": "seed",
+    "_logprobs": "log-probabilities", "_soft": "soft verdicts", "_letter": "one-token selection",
+    "_n": "n", "_seed": "seed",
 }  # fmt: skip
 
 
@@ -216,6 +218,58 @@ def _logprobs(endpoint: Endpoint) -> Finding:
     return Finding(
         "log-probabilities", "yes" if given else "no", "per token" if given else "not in the reply"
     )
+
+
+_SOFT_FAULTS = {
+    "soft_no_logprobs": "no log-probabilities of its letters",
+    "soft_thinking": "it thinks before its answer: switch thinking off",
+    "soft_split_token": "several letters share a token",
+    "soft_misread": "its tokens do not spell its answer",
+}
+
+
+def _soft(endpoint: Endpoint) -> Finding:
+    """Whether each letter of a soft verdict has probabilities of its own; else its row falls back to hard
+    verdicts and counts that."""
+    name = _NAMES["_soft"]
+    format_ = answer_format("Probe", {"verdicts": list[str]})
+    item = {"type": "string", "pattern": "^[snx]( [snx]){5}$"}
+    format_["json_schema"]["schema"]["properties"]["verdicts"] |= {
+        "items": item, "minItems": 2, "maxItems": 2,
+    }  # fmt: skip
+    asked = {"response_format": format_} if endpoint.profile.sends_schema else {}
+    prompt = (
+        'Write this JSON and nothing else: {"verdicts": ["s n x s n x", "x n s x n s"]}. Any of the letters '
+        "s, n, x may stand at any place."
+    )
+    reply = endpoint.chat(prompt, logprobs=True, top_logprobs=TOP, **asked)
+    try:
+        strings = [str(s).replace(" ", "").casefold() for s in json_object(_content(reply))["verdicts"]]
+        if not strings or not all(re.fullmatch("[snx]{6}", s) for s in strings):
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        return Finding(name, "unknown", f"it wrote no verdicts: {_content(reply)[:40]!r}")
+    try:
+        letter_chances(read_tokens(reply["choices"][0].get("logprobs")), "verdicts", strings, "snx")
+    except Unreadable as e:
+        return Finding(name, "no", f"{_SOFT_FAULTS[e.reason]}; hard verdicts stand in and are counted")
+    return Finding(name, "yes", "every letter has probabilities of its own")
+
+
+def _letter(endpoint: Endpoint) -> Finding:
+    """Whether the first token of a reply is the letter that is asked for, with probabilities of others."""
+    name = _NAMES["_letter"]
+    prompt = "Which is a fruit? Answer with one letter and nothing else.\nA. stone\nB. apple\nC. river"
+    limit = {endpoint.profile.max_tokens_field: 1}
+    reply = endpoint.chat(prompt, logprobs=True, top_logprobs=TOP, **limit)
+    tokens = read_tokens(reply["choices"][0].get("logprobs"))
+    if not tokens:
+        return Finding(name, "no", "no log-probabilities: only the letter that it says counts")
+    chances = tokens[0].chances("ABC", fold=False)
+    known = sum(p > 0 for p in chances.values())
+    if not known:
+        return Finding(name, "no", f"its first token is {tokens[0].text!r}, no letter")
+    return Finding(name, "yes", f"probabilities of {known} of 3 letters at the first token")
 
 
 def _n(endpoint: Endpoint) -> Finding:

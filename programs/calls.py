@@ -138,7 +138,7 @@ def ask(
     complete, is asked for once more (a new rollout) and then dropped.
 
     Args:
-        predictor: a ``dspy.Predict`` whose signature has the output field ``answer``.
+        predictor: a ``dspy.Predict`` whose signature has the output field ``answer``, or what calls one.
         trace: gets a :class:`~abduce.programs.trace.Call` for every reply, and the counters
             ``llm_calls`` and ``dropped_replies``; so does the caller's ``meter``.
         stage: ``generator``, ``verifier``, ``selector``, ...; decides the model (:func:`model_for`).

@@ -87,6 +87,7 @@ PRESETS: dict[str, Spec] = {
     "FHS-phrases": _PHRASES,
     "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),
     "FHS graded verdicts": _FHS.changed({"verdicts": "graded"}),
+    "FHS soft verdicts": _FHS.changed({"verdicts": "soft"}),
 }
 """Rows by name. "- ensemble" is the mean of keeping each hypothesis alone."""
 

@@ -78,7 +78,9 @@ class Trace:
     ``cut_queries`` (longer than what was read of them),
     ``truncated_contexts``, ``context_backoffs``, ``unnormalised_values``,
     ``failed_verifications`` (the call failed: v_j = 0),
-    ``empty_verifications`` (nothing was judged: v_j = 0), ``verified_again`` (a replay asked the verifier),
+    ``empty_verifications`` (nothing was judged: v_j = 0),
+    ``verified_again`` (a replay asked the verifier); ``soft_no_logprobs``, ``soft_thinking``,
+    ``soft_split_token``, ``soft_misread`` (soft verdicts fell back to hard ones);
     ``selector_invented_ids``, ``selector_cut_definitions``, ``selector_backoffs``, ``selector_failed``.
 
     ``settings`` are the method's, with ``verifier`` (its kind) where the hypotheses have dimensions.

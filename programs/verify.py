@@ -10,9 +10,10 @@ import dspy
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.fhs import verifier_signature
-from ..signatures.replies import VerdictForm, judgements, verdicts_answer
+from ..signatures.replies import CODES, Chances, VerdictForm, judgements, verdicts_answer
 from ..signatures.types import UNRESOLVED, Concept, Fact, Hypothesis, Judgement, Verdict
 from .calls import ask_about
+from .logprobs import Measuring, Token, Unreadable, letter_chances
 from .profiles import Profiles
 from .serialize import Serializer
 from .trace import Trace
@@ -87,9 +88,14 @@ class LMVerifier(dspy.Module):
     Args:
         schema, taxonomy: what is judged.
         serializer: how the evidence is written down.
-        form: ``compact`` or ``spelled`` answers with hard verdicts, or ``graded`` ones: the chance of
-            support in percent, which takes the place of 0 and 1 in the support rate (a row of our own).
+        form: ``compact`` or ``spelled`` answers with hard verdicts; ``graded``: the chance of support in
+            percent; ``soft``: letters whose probabilities are read from the log-probabilities of the same
+            call. Probabilities make the support rate an expectation (rows of our own).
         prompts: name or path of the prompt set.
+
+    Soft verdicts fall back to the letters as they are written, for the whole call and counted, where the
+    letters have no probabilities of their own (:func:`~abduce.programs.logprobs.letter_chances` names the
+    counters).
     """
 
     over: Literal["window", "pool"] = "window"
@@ -123,8 +129,9 @@ class LMVerifier(dspy.Module):
     def forward(
         self, fact: Fact, hypothesis: Hypothesis, candidates: Sequence[str], trace: Trace, index: int
     ) -> list[Verdict] | None:
+        soft = self.form == "soft"
         answer = ask_about(
-            self.verify,
+            Measuring(self.verify) if soft else self.verify,
             trace,
             "verifier",
             fact,
@@ -138,13 +145,36 @@ class LMVerifier(dspy.Module):
         )
         if answer is None:
             return None
+        items = answer.answer.verdicts if soft else answer.verdicts
+        found = [judgements(self.schema, item) for item in items]
+        if soft:
+            found = self._softened(found, items, answer.tokens, trace)
         verdicts = []
-        for candidate, item in zip(candidates, answer.verdicts, strict=True):
-            said, chances = judgements(self.schema, item)
+        for candidate, (said, chances) in zip(candidates, found, strict=True):
             heard = {d: j if d in hypothesis.values else Judgement.ABSTAIN for d, j in said.items()}
             kept = {d: p for d, p in chances.items() if d in hypothesis.values}
             verdicts.append(Verdict(concept_id=candidate, judgements=heard, probabilities=kept))
         return verdicts
+
+    def _softened(
+        self,
+        found: list[tuple[dict[str, Judgement], dict[str, Chances]]],
+        items: Sequence[str],
+        tokens: Sequence[Token] | None,
+        trace: Trace,
+    ) -> list[tuple[dict[str, Judgement], dict[str, Chances]]]:
+        """The judgements with the probabilities of their letters; where these cannot be read, the judgements
+        as they are, counted."""
+        written = [item.replace(" ", "") for item in items]
+        try:
+            chances = letter_chances(tokens, "verdicts", written, "".join(CODES))
+        except Unreadable as e:
+            trace.count(e.reason)
+            return found
+        return [
+            (said, {d: (s, n, x) for d, (s, n, x) in zip(self.schema.names, row, strict=True)})
+            for (said, _), row in zip(found, chances, strict=True)
+        ]
 
 
 class SymbolicVerifier:

@@ -16,7 +16,7 @@ MAX_VALUE = 200
 MAX_QUERY = 600
 """Characters of one definition-form query or description."""
 
-VerdictForm = Literal["compact", "spelled", "graded"]
+VerdictForm = Literal["compact", "spelled", "graded", "soft"]
 
 CODES = {"s": Judgement.SUPPORT, "n": Judgement.NO_SUPPORT, "x": Judgement.ABSTAIN}
 
@@ -62,6 +62,10 @@ def _spelling(value: Any) -> Any:
 
 def _code(value: Any) -> Any:
     return "".join(value.split()).casefold() if isinstance(value, str) else value
+
+
+def _spaced(value: Any) -> Any:
+    return " ".join(_code(value)) if isinstance(value, str) else value
 
 
 def _unresolved(value: Any) -> Any:
@@ -155,13 +159,17 @@ def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[
     """The verifier's answer for ``n`` candidates.
 
     ``compact``: one string a candidate in the window's order, one letter a dimension in canonical
-    order: ``s`` support, ``n`` no support, ``x`` abstain. ``spelled``: one object a candidate with a
-    judgement a dimension.
+    order: ``s`` support, ``n`` no support, ``x`` abstain. ``soft``: the same letters with a space between
+    them, so that each is a token of its own whose log-probabilities can be read. ``spelled``: one object a
+    candidate with a judgement a dimension. ``graded``: the chance of support in percent.
     """
     item: Any
     if form == "compact":
         # The pattern stands next to the type: behind a validator it would not reach the wire.
         item = Annotated[str, Field(pattern=f"^[snx]{{{len(schema.names)}}}$"), BeforeValidator(_code)]
+    elif form == "soft":
+        pattern = f"^[snx]( [snx]){{{len(schema.names) - 1}}}$"
+        item = Annotated[str, Field(pattern=pattern), BeforeValidator(_spaced)]
     elif form == "graded":
         chance = Annotated[int, Field(ge=-1, le=100)]
         item = Annotated[list[chance], Field(min_length=len(schema.names), max_length=len(schema.names))]
@@ -171,14 +179,20 @@ def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[
     return create_model("Verdicts", __base__=Answer, verdicts=(list[item], Field(min_length=n, max_length=n)))
 
 
-def judgements(schema: DimensionSchema, item: Any) -> tuple[dict[str, Judgement], dict[str, float]]:
-    """One candidate's judgements, and the support probabilities in [0, 1] where the form has them."""
+Chances = tuple[float, float, float]
+"""The probabilities of support, no support and abstention."""
+
+
+def judgements(schema: DimensionSchema, item: Any) -> tuple[dict[str, Judgement], dict[str, Chances]]:
+    """One candidate's judgements, and the probabilities by dimension where the form has them."""
     if isinstance(item, str):
-        return {name: CODES[letter] for name, letter in zip(schema.names, item, strict=True)}, {}
+        letters = item.replace(" ", "")
+        return {name: CODES[letter] for name, letter in zip(schema.names, letters, strict=True)}, {}
     if isinstance(item, list):
         chances = dict(zip(schema.names, item, strict=True))
-        probabilities = {name: chance / 100 for name, chance in chances.items() if chance >= 0}
-        return {name: _by_chance(probabilities.get(name)) for name in schema.names}, probabilities
+        support = {name: chance / 100 for name, chance in chances.items() if chance >= 0}
+        probabilities = {name: (p, 1 - p, 0.0) for name, p in support.items()}
+        return {name: _by_chance(support.get(name)) for name in schema.names}, probabilities
     return {name: Judgement(getattr(item, name)) for name in schema.names}, {}
 
 

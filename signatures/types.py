@@ -106,13 +106,14 @@ class Judgement(StrEnum):
 class Verdict:
     """What the verifier says of one candidate under one hypothesis: a judgement per dimension.
 
-    ``probabilities`` is filled only by verifiers that return a support probability in [0, 1] a
-    dimension instead of a hard judgement. (A plain dataclass: the symbolic check makes hundreds a fact.)
+    ``probabilities`` is filled only by verifiers that are not certain: per dimension the probabilities of
+    support, no support and abstention, in [0, 1] and 1 in sum. A dimension without stands as it is judged.
+    (A plain dataclass: the symbolic check makes hundreds per fact.)
     """
 
     concept_id: str
     judgements: Mapping[str, Judgement]
-    probabilities: Mapping[str, float] = field(default_factory=dict)
+    probabilities: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
 
 
 class Question(_Frozen):

@@ -63,12 +63,14 @@ class ScriptedLM(dspy.BaseLM):
     ``replies`` maps a stage to the answer as a dict, to a raw text (which need not parse), or to a
     function of the :class:`Asked` request. ``asked[i].sample`` is the number of the sample, from 0, and
     100 more where the request is a retry. The one-call arms (``diverse``, ``directed``) repeat what
-    ``describe`` says where they are not given.
+    ``describe`` says where they are not given. ``logprobs`` is a function of the request and the content:
+    what a server gives that is asked for log-probabilities.
     """
 
-    def __init__(self, **replies):
+    def __init__(self, logprobs=None, **replies):
         super().__init__("scripted", "chat", 0.0, 1000, cache=False)
         self.replies = replies
+        self.logprobs = logprobs
         self.asked = []
         self._lock = threading.Lock()
 
@@ -100,6 +102,8 @@ class ScriptedLM(dspy.BaseLM):
         chat = "[[ ## answer ## ]]" in text
         content = f"[[ ## answer ## ]]\n{body}\n\n[[ ## completed ## ]]" if chat else f'{{"answer": {body}}}'
         choice = SimpleNamespace(message=SimpleNamespace(content=content), finish_reason="stop")
+        if kwargs.get("logprobs"):
+            choice.logprobs = self.logprobs(request, content) if self.logprobs else None
         return SimpleNamespace(choices=[choice], usage={}, model="scripted")
 
     def of(self, stage):

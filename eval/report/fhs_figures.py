@@ -13,7 +13,7 @@ from ...programs.base import fuse_trace
 from ...programs.config import FHSConfig, SearchConfig
 from ...programs.fusion import final_ranking
 from ...programs.trace import Judged, Trace
-from ...programs.window import support_parts
+from ...programs.window import exact_support
 from ...retrievers.taxonomy import strip_namespace
 from ..runs.replay import trace_of
 from ..runs.run import Run
@@ -165,9 +165,9 @@ def _supports(judged: Judged, abstain: Literal["exclude", "no_support"]) -> dict
     """The supports of candidates that have one, as exact fractions: equal ones tie, however they add up."""
     found = {}
     for verdict in judged.verdicts or ():
-        parts = support_parts(verdict, abstain)
-        if parts is not None:
-            found[verdict.concept_id] = Fraction(parts[0]) / parts[1]
+        value = exact_support(verdict, abstain)
+        if value is not None:
+            found[verdict.concept_id] = value
     return found
 
 

@@ -102,7 +102,7 @@ def _judged(judged: Judged, at: Callable[[Sequence[str]], list[int]]) -> Record:
     if verdicts is not None:
         record["verdicts"] = ["".join(_LETTERS[j] for j in v.judgements.values()) for v in verdicts]
         if any(v.probabilities for v in verdicts):
-            record["probabilities"] = [dict(v.probabilities) for v in verdicts]
+            record["probabilities"] = [{d: list(p) for d, p in v.probabilities.items()} for v in verdicts]
     return record
 
 
@@ -153,7 +153,11 @@ def _read_judged(record: Mapping[str, Any], names: Callable[[Sequence[int]], lis
     if record["verdicts"] is not None:
         chances = record["probabilities"] or [{}] * len(window)
         verdicts = [
-            Verdict(concept_id=c, judgements=_letters(record["dimensions"], letters), probabilities=p)
+            Verdict(
+                concept_id=c,
+                judgements=_letters(record["dimensions"], letters),
+                probabilities={d: tuple(q) for d, q in p.items()},
+            )
             for c, letters, p in zip(window, record["verdicts"], chances, strict=True)
         ]
     return Judged(record["hypothesis"], window, verdicts, record["round"])

@@ -9,11 +9,7 @@ from functools import partial
 from typing import Any
 
 import dspy
-from dspy.utils.exceptions import (
-    ContextWindowExceededError,
-    LMInvalidRequestError,
-    LMUnsupportedFeatureError,
-)
+from dspy.utils.exceptions import ContextWindowExceededError
 from pydantic import BaseModel
 
 from ...retrievers.base import Ranking, Retriever
@@ -21,6 +17,7 @@ from ...signatures.hcqr import AnswerFromOneDocument, JudgeDocument
 from ...signatures.options import Choices
 from ...signatures.types import Question
 from ..calls import ask, fan_out
+from ..logprobs import Measured, Measuring, Token, bare
 from ..trace import Trace
 from .base import RAG, ask_for_option, checked_choices
 from .config import MainRAGConfig
@@ -58,53 +55,31 @@ class SufficiencyJudge(dspy.Module):
         self.judge = dspy.Predict(JudgeDocument)
 
     def forward(self, config: Mapping[str, Any] | None = None, **inputs: str) -> dspy.Prediction:
-        plain = dict(config or {})
-        asking = plain | {"logprobs": True, "top_logprobs": self.top_logprobs}
-        try:
-            reply = self.judge(config=asking, **inputs)
-        except (LMInvalidRequestError, LMUnsupportedFeatureError):
-            reply = self.judge(config=plain, **inputs)
-        word = reply.answer.supported
-        measured = yes_no_margin(getattr(reply, "logprobs", None))
+        found: Measured = Measuring(self.judge, self.top_logprobs)(config=config, **inputs).answer
+        word = found.answer.supported
+        measured = yes_no_margin(found.tokens)
         score = measured if measured is not None else _by_word(word)
         return dspy.Prediction(
             answer=ScoredVerdict(supported=word, score=score, measured=measured is not None)
         )
 
 
-def yes_no_margin(logprobs: Any) -> float | None:
+def yes_no_margin(tokens: Sequence[Token] | None) -> float | None:
     """log p(Yes) - log p(No) at the last token of a reply that says Yes or No.
 
     Probabilities of spellings (``Yes``, `` yes``, ``"Yes``) are added up. A word that is not among the
     alternatives is no likelier than the least likely alternative, and takes its log-probability.
 
-    Args:
-        logprobs: ``{"content": [{"token", "logprob", "top_logprobs": [{"token", "logprob"}, ...]}, ...]}``,
-            or None.
-
     Returns:
         The margin in nats, or None where no token says Yes or No or there are no log-probabilities.
     """
-    if not isinstance(logprobs, Mapping):
-        return None
-    for entry in reversed(list(logprobs.get("content") or ())):
-        if _word(entry.get("token")) is None or entry.get("logprob") is None:
-            continue
-        options = {o["token"]: float(o["logprob"]) for o in entry.get("top_logprobs") or ()}
-        options.setdefault(entry["token"], float(entry["logprob"]))
-        sums = {"yes": 0.0, "no": 0.0}
-        for token, value in options.items():
-            if (word := _word(token)) is not None:
-                sums[word] += math.exp(value)
-        floor = min(options.values())
-        logs = {word: math.log(p) if p > 0 else floor for word, p in sums.items()}
-        return logs["yes"] - logs["no"]
+    for token in reversed(tokens or ()):
+        if bare(token.text) in ("yes", "no") and token.options:
+            floor = min(token.options.values())
+            chances = token.chances(("yes", "no"))
+            yes, no = (math.log(p) if p > 0 else floor for p in chances.values())
+            return yes - no
     return None
-
-
-def _word(token: Any) -> str | None:
-    bare = str(token or "").strip(" \t\n\"'.,:{}[]Ġ▁").casefold()
-    return bare if bare in {"yes", "no"} else None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from abduce.programs.fhs import FHS
 from abduce.programs.select import Selector
 from abduce.programs.serialize import Serializer
 from abduce.programs.trace import Trace
+from abduce.programs.verify import LMVerifier
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
@@ -130,8 +131,40 @@ def test_check_finds_what_llama_cpp_honours(server, table):
     findings = check(Profiles.read(table).default.profile, server.url, timeout=1800)
     marks = {f.what: f.mark for f in findings}
     assert usable(findings)
-    for what in ("model", "JSON schema", "patterns (compact verdicts)", "log-probabilities", "token counts"):
+    for what in (
+        "model",
+        "JSON schema",
+        "patterns (compact verdicts)",
+        "log-probabilities",
+        "soft verdicts",
+        "token counts",
+    ):
         assert marks[what] == "yes", what
+
+
+def test_soft_verdicts_are_read_from_one_call_and_come_back_from_the_cache(table, tmp_path):
+    concepts = [Concept(id=i, label=n, definition=d, datatype="monetaryItemType") for i, n, d in CONCEPTS]
+    schema, before = load_schema("us-gaap"), dspy.cache
+    hypothesis = schema.hypothesis({"Family": "cash", "Qualifier": "current"}, "restricted cash")
+    verifier = LMVerifier(schema, Taxonomy(concepts), form="soft")
+    found = []
+    try:
+        for asked in (True, False):
+            trace, window = Trace(), ["Cash", "RestrictedCashCurrent"]
+            with load(table, cache_dir=tmp_path) as models, models.context():
+                verdicts = verifier(fact=FACT, hypothesis=hypothesis, candidates=window, trace=trace, index=0)
+            (call,) = trace.calls
+            assert call.ok
+            assert call.cache_hit is not asked
+            assert not [name for name in trace.counters if name.startswith("soft")]
+            for verdict in verdicts:
+                assert set(verdict.probabilities) == {"Family", "Qualifier"}
+                assert all(sum(p) == pytest.approx(1) for p in verdict.probabilities.values())
+            found.append([v.probabilities for v in verdicts])
+            dspy.cache.reset_memory_cache()
+        assert found[0] == found[1]
+    finally:
+        dspy.cache = before
 
 
 CHILD = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from abduce.lm.check import check, usable
@@ -37,8 +38,9 @@ def able(body):
         usage={"prompt_tokens_details": {"cached_tokens": 0}},
     )  # fmt: skip
     choice = reply["choices"][0]
-    if body.get("logprobs"):
-        choice["logprobs"] = {"content": [{"token": "yes", "logprob": -0.1}]}
+    if body["max_tokens"] == 1:
+        tops = [{"token": "B", "logprob": -0.2}, {"token": " A", "logprob": -2.0}]
+        choice["logprobs"] = {"content": [{"token": "B", "logprob": -0.2, "top_logprobs": tops}]}
     reply["choices"] = [choice] * body.get("n", 1)
     return reply
 
@@ -50,8 +52,45 @@ def test_a_server_that_honours_everything(stub):
     assert {what for what, (mark, _) in marks.items() if mark != "yes"} == set()
     assert set(marks) == {
         "reachable", "model", "answers", "JSON schema", "lengths of texts", "patterns (compact verdicts)",
-        "thinking switch", "log-probabilities", "n", "seed", "token counts", "context length",
+        "thinking switch", "log-probabilities", "soft verdicts", "one-token selection", "n", "seed",
+        "token counts", "context length",
     }  # fmt: skip
+
+
+def without_logprobs(body):
+    reply = able(body)
+    for choice in reply["choices"]:
+        choice.pop("logprobs", None)
+    return reply
+
+
+def thinking_aloud(body):
+    return (
+        completion(body, "<think>s or n?</think>" + content_for(body)) if body.get("logprobs") else able(body)
+    )
+
+
+def merging(body):
+    """Two letters and the space between them are one token."""
+    text = content_for(body)
+    tokens = [{"token": t, "logprob": -0.1} for t in re.findall(r"s s|.", text)]
+    return completion(body, text, logprobs=tokens) if body.get("logprobs") else able(body)
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        (without_logprobs, "no log-probabilities"),
+        (thinking_aloud, "switch thinking off"),
+        (merging, "several letters share a token"),
+    ],
+)
+def test_what_soft_verdicts_would_fall_back_for_is_found(stub, server, says):
+    stub.then = server
+    mark, detail = found(stub)[0]["soft verdicts"]
+    assert mark == "no"
+    assert says in detail
+    assert "counted" in detail
 
 
 def test_a_server_that_ignores_what_it_is_asked(stub):
@@ -59,7 +98,7 @@ def test_a_server_that_ignores_what_it_is_asked(stub):
     marks, fit = found(stub)
     assert not fit
     assert {what for what, (mark, _) in marks.items() if mark == "no"} == {
-        "JSON schema", "lengths of texts", "patterns (compact verdicts)", "log-probabilities", "n",
+        "JSON schema", "lengths of texts", "patterns (compact verdicts)", "n", "one-token selection",
         "token counts",
     }  # fmt: skip
 

@@ -54,6 +54,7 @@ TABLE = {
     "FHS-phrases": ((0, 1), (0, 1), (0, 1)),  # one more where text stands above the table
     "FHS + locus": ((4, 5), (4, 3), (4, 3)),
     "FHS graded verdicts": ((4, 4), (4, 2), (4, 2)),
+    "FHS soft verdicts": ((4, 4), (4, 2), (4, 2)),
 }
 
 

@@ -25,6 +25,7 @@ NAMED = {
     "FHS-Seq": {"program": "fhs-seq", "config.rounds": 3},
     "FHS + locus": {"config.companions": {"locus": 1.0}},
     "FHS graded verdicts": {"verdicts": "graded"},
+    "FHS soft verdicts": {"verdicts": "soft"},
     "Kv = 5": {"config.Kv": 5},
     "Kv = 20": {"config.Kv": 20},
     **{f"J = {n}": {"config.J": n} for n in (1, 3, 4)},

@@ -48,7 +48,7 @@ def test_the_forms_say_the_same(scripted, using, schema, tiny, said, table_fact,
     assert (second.judgements["Family"], second.judgements["Qualifier"]) == (N, N)
     assert second.judgements["Event"] is X
     if form == "graded":
-        assert second.probabilities == {"Family": 0.1, "Qualifier": 0.0}
+        assert second.probabilities == {"Family": (0.1, 0.9, 0.0), "Qualifier": (0.0, 1.0, 0.0)}
 
 
 def test_too_few_verdicts_do_not_parse_are_asked_again_and_then_dropped(

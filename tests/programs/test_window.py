@@ -79,7 +79,7 @@ class TestSupport:
         assert support_of(verdict("c", "xxxxxx"), "no_support") == 0.0
 
     def test_probabilities_stand_in_for_hard_judgements(self):
-        graded = verdict("c", "snxxxx", Family=0.9, Role=0.4)
+        graded = verdict("c", "snxxxx", Family=(0.9, 0.1, 0.0), Role=(0.4, 0.6, 0.0))
         assert support_of(graded) == pytest.approx(0.65)
         assert support_of(graded, "no_support") == pytest.approx(1.3 / 6)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import re
 import sys
 import threading
@@ -43,9 +44,11 @@ def instance(schema: Any, root: Any = None) -> Any:
         return schema.get("minimum", 1)
     if kind == "boolean":
         return True
-    letters = re.fullmatch(r"\^\[(\w)\w*\]\{(\d+)\}\$", schema.get("pattern", ""))
-    if letters:
-        return letters.group(1) * int(letters.group(2))
+    pattern = schema.get("pattern", "")
+    if letters := re.fullmatch(r"\^\[(\w)\w*\]\{(\d+)\}\$", pattern):
+        return letters[1] * int(letters[2])
+    if spaced := re.fullmatch(r"\^\[(\w)\w*\]\( \[\w+\]\)\{(\d+)\}\$", pattern):
+        return " ".join(spaced[1] * (1 + int(spaced[2])))
     return ("stub answer" + "x" * schema.get("minLength", 0))[: schema.get("maxLength", 1000)]
 
 
@@ -57,15 +60,31 @@ def content_for(body: Mapping[str, Any]) -> str:
     return json.dumps({"answer": "stub answer"})
 
 
+def logprobs(content: str) -> list[dict[str, Any]]:
+    """Tokens of a reply: a space and what follows it is one, and a single letter is not sure of itself (.5 as
+    it stands, .3 for ``n``, .2 for ``x``)."""
+    entries = []
+    for token in re.findall(r" ?[A-Za-z0-9]+|.", content, re.DOTALL):
+        options, letter = {token: 1.0}, token.strip()
+        if len(letter) == 1 and letter.isalpha():
+            options = {token: 0.5, token.replace(letter, "n"): 0.3, token.replace(letter, "x"): 0.2}
+        tops = [{"token": t, "logprob": math.log(p)} for t, p in options.items()]
+        entries.append({"token": token, "logprob": math.log(options[token]), "top_logprobs": tops})
+    return entries
+
+
 def completion(body: Mapping[str, Any], content: str | None, **changes: Any) -> dict[str, Any]:
     """A chat completion; ``changes`` may set ``finish_reason``, ``usage`` or parts of ``message``."""
     prompt = sum(len(str(m.get("content"))) for m in body.get("messages", [])) // 4
     usage = {"prompt_tokens": prompt, "completion_tokens": len(content or "") // 4 + 1}
     usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
     message = {"role": "assistant", "content": content, **changes.get("message", {})}
+    choice = {"index": 0, "message": message, "finish_reason": changes.get("finish_reason", "stop")}
+    if body.get("logprobs") and content:
+        choice["logprobs"] = {"content": changes.get("logprobs") or logprobs(content)}
     return {
         "id": "chatcmpl-stub", "object": "chat.completion", "created": 0, "model": body.get("model", ""),
-        "choices": [{"index": 0, "message": message, "finish_reason": changes.get("finish_reason", "stop")}],
+        "choices": [choice],
         "usage": {**usage, **changes.get("usage", {})},
     }  # fmt: skip
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 from abduce.programs import MainRAG
+from abduce.programs.logprobs import read_tokens
 from abduce.programs.rag.config import MainRAGConfig
 from abduce.programs.rag.main_rag import keep_at_or_above_mean, yes_no_margin
 from dspy.utils.exceptions import ContextWindowExceededError, LMInvalidRequestError
@@ -25,16 +26,18 @@ def content(word, **alternatives):
 
 def test_margin_by_hand():
     logprobs = content("Yes", **{"Yes": 0.6, " yes": 0.1, "No": 0.2, "Maybe": 0.1})
-    assert yes_no_margin(logprobs) == pytest.approx(math.log(0.7 / 0.2))
+    assert yes_no_margin(read_tokens(logprobs)) == pytest.approx(math.log(0.7 / 0.2))
 
 
 def test_an_absent_word_takes_the_least_likely_alternative():
-    assert yes_no_margin(content("Yes", Yes=0.9, May=0.05)) == pytest.approx(math.log(0.9 / 0.05))
+    assert yes_no_margin(read_tokens(content("Yes", Yes=0.9, May=0.05))) == pytest.approx(
+        math.log(0.9 / 0.05)
+    )
 
 
 @pytest.mark.parametrize("logprobs", [None, {}, {"content": []}, {"content": None}, content("Perhaps")])
 def test_no_margin_without_log_probabilities(logprobs):
-    assert yes_no_margin(logprobs) is None
+    assert yes_no_margin(read_tokens(logprobs)) is None
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(-30, 30)), max_size=15))
