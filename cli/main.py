@@ -18,6 +18,7 @@ from .lm import lm
 from .notes import show_log
 from .optimize import optimize
 from .report import report
+from .review import review
 from .serve import serve
 from .tag import tag
 
@@ -50,6 +51,7 @@ def _options(
 app.command("eval")(evaluate)
 app.command("tag")(tag)
 app.command("report")(report)
+app.command("review")(review)
 app.command("optimize")(optimize)
 app.command("ask")(ask)
 app.command("calibrate")(calibrate)

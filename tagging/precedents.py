@@ -23,7 +23,7 @@ from .same_filing import KnownFilings
 from .tags_file import read_tags
 
 FACTS = frozenset({".jsonl", ".ndjson"})
-TAGS = frozenset({".csv", ".tsv"})
+TAGS = frozenset({".csv", ".tsv", ".xlsx"})
 
 SHOWN = 5
 """Names that a note lists."""
@@ -56,7 +56,7 @@ def read_precedents(
     elif kind in TAGS:
         found = read_tags(path, on_note)
     else:
-        raise InputError("is no precedents file: give .jsonl, .htm or a tags .csv", file=path)
+        raise InputError("is no precedents file: give .jsonl, .htm or tags as .csv or .xlsx", file=path)
     empty = True
     for one in found:
         empty = False

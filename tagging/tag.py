@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..programs.trace import Trace
 from ..retrievers.base import Ranking
 from ..signatures.types import Fact
 
@@ -20,6 +21,7 @@ class Tag:
         confidence: the calibrated probability, in [0, 1], that the first concept is right; None where no
             calibration holds for the program and the taxonomy.
         error: what the program failed with on this fact; empty where it did not.
+        trace: what the program did, where traces were asked for.
     """
 
     fact: Fact
@@ -28,6 +30,7 @@ class Tag:
     evidence: str = ""
     confidence: float | None = None
     error: str = ""
+    trace: Trace | None = None
 
     @property
     def concept(self) -> str:

@@ -183,6 +183,7 @@ class Tagger:
         contexts: str | Path | None = None,
         skip_bad: bool = False,
         gold: bool = False,
+        traces: bool = False,
     ) -> Tags:
         """Tag every fact.
 
@@ -195,6 +196,7 @@ class Tagger:
             contexts: source contexts of a facts file as JSONL, where they are not inline or beside it.
             skip_bad: pass over bad facts of a file; they stand in ``skipped``.
             gold: the result is to be scored: refuse first what cannot be.
+            traces: keep with each tag what the program did.
 
         Raises:
             InputError: what is wrong with the input, or holds for every fact (no model, no precedents).
@@ -219,7 +221,7 @@ class Tagger:
         calibration = self._setup.calibration(tell)
         ready = self._setup.ready(given, tell)
         with self._in_context():
-            tags = tuple(self._tags(given.facts, ready, calibration, progress))
+            tags = tuple(self._tags(given.facts, ready, calibration, progress, traces))
         return Tags(
             tags,
             self.taxonomy,
@@ -306,6 +308,7 @@ class Tagger:
         ready: Ready,
         calibration: Calibration | None,
         progress: Progress | None,
+        traces: bool,
     ) -> Iterator[Tag]:
         from .in_order import in_order
         from .shared_rows import shared_evidence
@@ -316,12 +319,14 @@ class Tagger:
         answers = in_order(lambda fact: ready.program(fact)(fact=fact), asked, self.concurrency)
         for group, (prediction, error) in zip(groups, answers, strict=True):
             for i in group:
-                found[i] = self._tag(facts[i], prediction, error, calibration)
+                found[i] = self._tag(facts[i], prediction, error, calibration, traces)
             if progress is not None:
                 progress(len(found), len(facts))
         return (found[i] for i in range(len(facts)))
 
-    def _tag(self, fact: Fact, prediction: Any, error: str, calibration: Calibration | None) -> Tag:
+    def _tag(
+        self, fact: Fact, prediction: Any, error: str, calibration: Calibration | None, traces: bool
+    ) -> Tag:
         from ..retrievers.base import Ranking
         from .calibration import features
         from .evidence import evidence_of
@@ -334,4 +339,5 @@ class Tagger:
         if calibration is not None:
             sure = float(calibration.probability([features(ranking, fact.modality)])[0])
         label = self.taxonomy[ranking.ids[0]].label if len(ranking) else ""
-        return Tag(fact, ranking, label, evidence_of(prediction), sure)
+        trace = prediction.trace if traces else None
+        return Tag(fact, ranking, label, evidence_of(prediction), sure, trace=trace)

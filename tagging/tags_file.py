@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from ..documents.source import find_encoding
 from ..programs.serialize import Serializer
-from ..retrievers.errors import InputError
+from ..retrievers.errors import InputError, MissingExtra
 from ..retrievers.files import Row, read_csv, require
 from ..retrievers.precedents.index import Tagged
 from ..retrievers.taxonomy import strip_namespace
@@ -125,32 +126,61 @@ def read_tags(path: Path, on_note: Callable[[str], None] = log_note) -> Iterator
     """The tagged facts of a reviewed tags file; a line whose concept was emptied is passed over.
 
     It may have come out of a spreadsheet: between semicolons or tabs, in Windows-1252 or UTF-16. Columns may
-    be missing but ``fact_id``, ``value``, ``concept`` and ``locus`` (or the headers).
+    be missing but ``fact_id``, ``value``, ``concept`` and ``locus`` (or the headers). Where there is a column
+    ``state``, as ``abduce review`` writes it, only lines that a person accepted or corrected count.
 
     Args:
-        path: the file (.csv, .tsv).
+        path: the file (.csv, .tsv, .xlsx).
         on_note: called with one line where it is not UTF-8.
 
     Raises:
         InputError: names the file, line and field of what is wrong.
     """
-    encoding = find_encoding(path)
-    if not encoding.startswith("utf-8"):
-        on_note(f"{path} is not UTF-8; it was read as {encoding}")
-    for line, row in read_csv(path, encoding):
+    for line, row in read_rows_of(path, on_note):
+        concept = _text(row, "concept").strip()
+        if concept and str(row.get("state", "accepted")).strip() in ("accepted", "corrected"):
+            yield Tagged(tagged_fact(row, path, line), strip_namespace(concept))
+
+
+def read_rows_of(path: Path, on_note: Callable[[str], None] = log_note) -> Iterator[tuple[int, Row]]:
+    """The lines of a tags file, (number, cells by column); see :func:`read_tags`."""
+    if path.suffix.lower() == ".xlsx":
+        lines = _workbook_rows(path)
+    else:
+        encoding = find_encoding(path)
+        if not encoding.startswith("utf-8"):
+            on_note(f"{path} is not UTF-8; it was read as {encoding}")
+        lines = read_csv(path, encoding)
+    for line, row in lines:
         if "concept" not in row:
             fields = ", ".join(list(row)[:5])
             raise InputError(f"tags need a column 'concept'; there are {fields}", file=path, line=line)
-        concept = _text(row, "concept").strip()
-        if concept:
-            yield Tagged(_fact(row, path, line), strip_namespace(concept))
+        yield line, row
+
+
+def _workbook_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """The lines of the first sheet of a workbook, as of a CSV file."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError as e:
+        raise MissingExtra("openpyxl", "excel") from e
+    try:
+        rows = load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
+        names = [str(n or "") for n in next(rows, ())]
+        for line, cells in enumerate(rows, 2):
+            if any(c is not None for c in cells):
+                yield line, {n: "" if c is None else str(c) for n, c in zip(names, cells, strict=False) if n}
+    except FileNotFoundError as e:
+        raise InputError("no such file", file=path) from e
+    except (OSError, ValueError, KeyError, IndexError, BadZipFile) as e:
+        raise InputError(f"is no workbook: {e}", file=path) from e
 
 
 def _text(row: Row, name: str) -> str:
     return str(row.get(name) or "").removeprefix("'")
 
 
-def _fact(row: Row, path: Path, line: int) -> Fact:
+def tagged_fact(row: Row, path: Path, line: int) -> Fact:
     """The fact of a line. Its source context is not in the file; its headers, or its surroundings, are."""
     fact_id = require(row, "fact_id", path, line).removeprefix("'")
     value = require(row, "value", path, line).removeprefix("'")

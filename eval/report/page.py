@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...documents.plain_cells import cells_of
 from ...retrievers.collection import Collection, Item
 from ...signatures.types import Fact, Question, SourceContext
 from ...web.page import packed, page
@@ -17,7 +18,6 @@ from ..metrics import DEPTH, grades_of, rank_of
 from ..runs.run import Run
 from .breakdown import COMPARED, failure_table, group_fields, groups_of, headline
 from .details import PASSAGE, Detail, fact_detail, other_detail, question_detail
-from .markup import cells_of
 from .sources import Sources
 
 CHUNK = 32

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from abduce.data.domains import FINANCE
 from abduce.data.folder import DataFolder
+from abduce.documents.plain_cells import cells_of
 from abduce.eval.report.breakdown import breakdown
-from abduce.eval.report.markup import cells_of
 from abduce.eval.report.page import report_data, report_html
 from abduce.eval.report.seen import seen_groups
 from abduce.eval.report.sources import Sources

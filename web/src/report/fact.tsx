@@ -6,6 +6,8 @@ interface Props {
   readonly detail: Detail;
   readonly items: Items;
   readonly golds: readonly string[];
+  /** Without rank, work and final order. */
+  readonly short?: boolean;
 }
 
 const LETTERS: Readonly<Record<string, readonly [mark: string, word: string]>> = { s: ["+", "support"], n: ["−", "no support"], x: ["·", "abstain"] };
@@ -21,17 +23,17 @@ function Concept({ items, of, golds }: { readonly items: Items; readonly of: num
   );
 }
 
-export function FactTrail({ detail, items, golds }: Props) {
+export function FactTrail({ detail, items, golds, short = false }: Props) {
   return (
     <>
-      <p>
+      {short ? null : <p>
         {detail.g === undefined ? null : detail.g ? <>The gold concept is at rank <strong>{detail.g}</strong>.</> : <span class="bad">The gold concept is not in the ranking.</span>}{" "}
         <Work detail={detail} />
-      </p>
+      </p>}
       {detail.h ? <Hypotheses detail={detail} /> : null}
       {detail.q?.length ? <Queries detail={detail} items={items} golds={golds} /> : null}
       {detail.n ? (
-        <details>
+        <details open={short}>
           <summary>Nearest precedents</summary>
           <ul class="small">{detail.n.map(([concept, whose, locus], i) => <li key={i}><Concept items={items} of={concept} golds={golds} /> <span class="soft">{whose}</span> {locus}</li>)}</ul>
         </details>
@@ -43,7 +45,7 @@ export function FactTrail({ detail, items, golds }: Props) {
         </details>
       ) : null}
       {detail.v?.map((one, i) => <Verdicts key={i} judged={one} dimensions={detail.d ?? []} items={items} golds={golds} />)}
-      <Final detail={detail} items={items} golds={golds} />
+      {short ? null : <Final detail={detail} items={items} golds={golds} />}
     </>
   );
 }

@@ -1,0 +1,106 @@
+"""Decisions as they are made, one JSON object per line, in a file that survives being killed at any point.
+
+A line is written by one call and forced to the disk before the page hears that it is saved. A killed process
+leaves at most its last line half-written; the next to open the file cuts that off. Nothing is rewritten.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+
+import orjson
+from filelock import FileLock, Timeout
+
+from ...retrievers.errors import InputError
+from ...retrievers.files import writing
+from .decisions import Decision
+
+
+def read_journal(path: Path) -> Iterator[Decision]:
+    """The decisions of a journal, in the order in which they were made; a half-written last line is passed
+    over.
+
+    Raises:
+        InputError: the file cannot be read, or names the line that is no decision.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as e:
+        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
+    for number, line in enumerate(lines[:-1], 1):  # the last part is empty, or half a line
+        if not line.strip():
+            continue
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError as e:
+            raise InputError(f"is not JSON: {e.msg}", file=path, line=number) from e
+        yield Decision.of(record, path, number)
+
+
+class Journal:
+    """An open journal; one process may write it at a time.
+
+    Args:
+        path: the file; it is created where it does not exist.
+
+    Raises:
+        InputError: another process writes it, it cannot be written, or a line of it is no decision.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.resolve().parent.is_dir():
+            raise InputError("there is no such folder to write to", file=path)
+        self._lock = FileLock(path.with_name(f".{path.name}.lock"))
+        with writing(path):
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                raise InputError("another review is writing here", file=path) from None
+        try:
+            self.decisions = list(read_journal(path)) if path.exists() else []
+            with writing(path):
+                self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+                self._cut_half_line()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _cut_half_line(self) -> None:
+        data = self.path.read_bytes()
+        os.ftruncate(self._file, data.rfind(b"\n") + 1)
+
+    def append(self, decisions: Iterable[Decision]) -> None:
+        """Add decisions; when this returns they are on the disk.
+
+        Raises:
+            InputError: they cannot be written (the disk is full); the file is then as it was.
+        """
+        new = list(decisions)
+        text = b"".join(orjson.dumps(d.record(), option=orjson.OPT_APPEND_NEWLINE) for d in new)
+        start = os.fstat(self._file).st_size
+        with writing(self.path):
+            try:
+                view = memoryview(text)
+                while view:
+                    view = view[os.write(self._file, view) :]
+                os.fsync(self._file)
+            except OSError:
+                os.ftruncate(self._file, start)
+                raise
+        self.decisions += new
+
+    def close(self) -> None:
+        os.close(self._file)
+        self._lock.release()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,149 @@
+"""A page served to one's own browser: on 127.0.0.1 alone, behind a token, to no other site's scripts.
+
+The token stands in the address, so that no other program or user of the machine can guess it. A request must
+name this very host (a site whose name was bent to 127.0.0.1 does not), and one that changes something must
+come from the page itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+
+LOG = logging.getLogger("abduce.web")
+
+MAX_BODY = 8 * 1024 * 1024
+"""Bytes that a request may bring."""
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a request gets: a text, its type, and the status."""
+
+    text: str
+    kind: str = "text/plain"
+    status: int = 200
+
+
+Get = Callable[[], Reply]
+Post = Callable[[bytes, Mapping[str, str]], Reply]
+"""Is given the body and the headers, their names in lower case."""
+
+
+class PageServer:
+    """Serves what ``get`` and ``post`` give by name; ``get[""]`` is the page itself.
+
+    It is a context manager: it serves from a thread of its own until it is left.
+
+    Args:
+        get, post: what is there, by the part of the address behind the token.
+        port: which port; 0: any that is free.
+
+    Raises:
+        OSError: the port is taken.
+    """
+
+    def __init__(self, get: Mapping[str, Get], post: Mapping[str, Post] | None = None, port: int = 0) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(get, post or {}, self.token))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """The address to open."""
+        return f"http://127.0.0.1:{self.port}/{self.token}/"
+
+    def __enter__(self) -> PageServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _handler(get: Mapping[str, Get], post: Mapping[str, Post], token: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        server_version, sys_version = "abduce", ""
+        timeout = 60
+
+        def do_GET(self) -> None:
+            name = self._name()
+            if name is not None:
+                found = get.get(name)
+                self._answer(found() if found is not None else Reply("no such page", status=404))
+
+        def do_POST(self) -> None:
+            name = self._name()
+            if name is None:
+                return
+            headers = {k.lower(): v for k, v in self.headers.items()}
+            size = headers.get("content-length", "")
+            if headers.get("origin") != f"http://{headers['host']}":
+                self._answer(Reply("not from this page", status=403))
+            elif name not in post:
+                self._answer(Reply("no such page", status=404))
+            elif headers.get("content-type", "").partition(";")[0] != "application/json":
+                self._answer(Reply("not JSON", status=415))
+            elif not size.isascii() or not size.isdigit() or int(size) > MAX_BODY:
+                self._answer(Reply(f"give a body of at most {MAX_BODY:,} bytes", status=413))
+            else:
+                self._answer(post[name](self.rfile.read(int(size)), headers))
+
+        def _name(self) -> str | None:
+            """What is asked for, behind the token; None where the request was refused."""
+            port = self.server.server_address[1]  # type: ignore[index]
+            origin = self.headers.get("Origin")
+            host = self.headers.get("Host", "")
+            given, _, name = self.path.partition("?")[0].removeprefix("/").partition("/")
+            if host not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+                self._answer(Reply("another host", status=421))
+            elif origin is not None and origin != f"http://{host}":
+                self._answer(Reply("another site", status=403))
+            elif not hmac.compare_digest(given.encode("utf-8", "replace"), token.encode()):
+                self._answer(Reply("no such page", status=404))
+            else:
+                return name
+            return None
+
+        def _answer(self, reply: Reply) -> None:
+            body = reply.text.encode("utf-8")
+            self.close_connection = reply.status >= 400  # what it sent may be left unread
+            self.send_response(reply.status)
+            for header, value in HEADERS.items():
+                self.send_header(header, value)
+            self.send_header("Content-Type", f"{reply.kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            if self.close_connection:
+                self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            LOG.debug(format.replace(token, "TOKEN"), *(str(a).replace(token, "TOKEN") for a in args))
+
+    return Handler
