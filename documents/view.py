@@ -13,16 +13,18 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..signatures.types import Fact
-from .markup import markup
 from .figures import NUMBER, Node, Span, by_context, context_nodes, cut, free_column, in_order
 from .flatten import BLOCKS, INVISIBLE, attribute, flatten, is_hidden, name_of
-from .html import is_layout, open_page
+from .html import is_layout
 from .htmltable import table_grid
+from .markup import markup
+from .page import open_page
 from .read import HTML, kind_of
 from .source import Utf8, open_bytes
 
@@ -226,10 +228,8 @@ def _parsed(path: Path) -> Any:
     }
     if as_xml:
         parser = etree.XMLParser(resolve_entities=False, load_dtd=False, encoding="utf-8", **settings)
-        try:
+        with suppress(etree.XMLSyntaxError):  # it was read as HTML then
             return etree.fromstring(text, parser)
-        except etree.XMLSyntaxError:  # it was read as HTML then
-            pass
     root = etree.fromstring(text, etree.HTMLParser(encoding="utf-8", **settings))
     return etree.Element("html") if root is None else root
 
@@ -237,7 +237,7 @@ def _parsed(path: Path) -> Any:
 def _unwrapped(nodes: Sequence[Node]) -> Iterator[Node]:
     """Small blocks: a large one, and one that only holds another, is replaced by its children."""
     for node in nodes:
-        inner = node[2] if isinstance(node, list) and node[0] == "div" else ()
+        inner: Sequence[Node] = node[2] if isinstance(node, list) and node[0] == "div" else []
         if sum(map(_is_block, inner)) > MANY or (len(inner) == 1 and _is_block(inner[0])):
             yield from _gathered(inner)
         else:
