@@ -78,6 +78,11 @@ class Measuring:
         """The predictor's own model."""
         return getattr(self.predictor, "lm", None)
 
+    @property
+    def signature(self) -> Any:
+        """The predictor's own signature."""
+        return self.predictor.signature
+
     def __call__(self, config: Mapping[str, Any] | None = None, **inputs: Any) -> Any:
         plain = dict(config or {})
         asking = plain | {"logprobs": True, "top_logprobs": self.top}

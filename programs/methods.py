@@ -233,6 +233,7 @@ def build(spec: Spec, parts: Parts) -> Any:
     Raises:
         ValueError: an option that the method has not, or a vocabulary or prompt set that there is not.
     """
+    from .one_token import OneTokenSelector
     from .select import Selector
 
     method = PROGRAMS[spec.program]
@@ -244,4 +245,7 @@ def build(spec: Spec, parts: Parts) -> Any:
             program = method.build(method.cls, spec, parts, spec.resolve())
     except TypeError as e:
         raise ValueError(f"the program {spec.program!r} has no such option: {e}") from e
-    return Selector(program, parts.schema, spec.prompts) if spec.selector else program
+    if not spec.selector:
+        return program
+    selector = OneTokenSelector if spec.selector == "one-token" else Selector
+    return selector(program, parts.schema, spec.prompts)

@@ -88,6 +88,7 @@ PRESETS: dict[str, Spec] = {
     "FHS + locus": _FHS.changed({"companions": {"locus": 1.0}}),
     "FHS graded verdicts": _FHS.changed({"verdicts": "graded"}),
     "FHS soft verdicts": _FHS.changed({"verdicts": "soft"}),
+    "FHS, one-token selector": _FHS.changed({"selector": "one-token"}),
 }
 """Rows by name. "- ensemble" is the mean of keeping each hypothesis alone."""
 

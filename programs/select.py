@@ -48,6 +48,7 @@ class Selector(Stateful):
         schema = schema or getattr(program, "schema", None)
         if schema is None:
             raise ValueError("the program has no dimension schema of its own: give one")
+        self.schema = schema
         self.select = dspy.Predict(selector_signature(schema, prompts))
 
     @property

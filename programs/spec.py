@@ -124,7 +124,8 @@ class Spec(SpecBase):
         vocabulary: whose category vocabularies: empty: the domain's own; ``paper``: those of the authors'
             release (finance only); or the path of a schema's TOML file.
         verdicts: form of the verifier's answers.
-        selector: whether the shared listwise selector runs after the method.
+        selector: whether the shared listwise selector runs after the method; ``one-token``: the selector that
+            reads one token per round instead.
         retriever: settings of the retriever that differ from the experiment's.
         serializer: settings of the serializer that differ from the domain's.
         options: arguments of the method's own constructor.
@@ -139,7 +140,7 @@ class Spec(SpecBase):
     prompts: str = "default"
     vocabulary: str = ""
     verdicts: VerdictForm = "compact"
-    selector: bool = False
+    selector: bool | Literal["one-token"] = False
     retriever: Mapping[str, Any] = Field(default_factory=dict)
     serializer: Mapping[str, Any] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)

@@ -81,7 +81,8 @@ class Trace:
     ``empty_verifications`` (nothing was judged: v_j = 0),
     ``verified_again`` (a replay asked the verifier); ``soft_no_logprobs``, ``soft_thinking``,
     ``soft_split_token``, ``soft_misread`` (soft verdicts fell back to hard ones);
-    ``selector_invented_ids``, ``selector_cut_definitions``, ``selector_backoffs``, ``selector_failed``.
+    ``selector_invented_ids``, ``selector_cut_definitions``, ``selector_backoffs``, ``selector_failed``,
+    ``selector_no_logprobs`` (the one-token selector took the letter alone).
 
     ``settings`` are the method's, with ``verifier`` (its kind) where the hypotheses have dimensions.
     """

@@ -66,14 +66,16 @@ class Candidates:
     def __deepcopy__(self, memo: dict[int, Any]) -> Candidates:
         return self
 
-    def show(self, ids: Sequence[str], definition: int = DEFINITION_CHARACTERS) -> str:
-        """Candidates one a line, numbered from 1; ``definition`` as in :func:`show_candidate`."""
+    def show(
+        self, ids: Sequence[str], definition: int = DEFINITION_CHARACTERS, marks: Sequence[str] = ()
+    ) -> str:
+        """Candidates one per line, numbered from 1 or marked; ``definition`` as in :func:`show_candidate`."""
         lines = []
-        for rank, id_ in enumerate(ids, 1):
+        for place, id_ in enumerate(ids):
             line = self._shown.get((id_, definition))
             if line is None:
                 line = self._shown[id_, definition] = show_candidate(self.taxonomy[id_], definition)
-            lines.append(f"{rank}. {line}")
+            lines.append(f"{marks[place] if marks else place + 1}. {line}")
         return "\n".join(lines)
 
 

@@ -132,6 +132,16 @@ class Selection(Answer):
     ids: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=20), _cut(20)]
 
 
+LETTERS = "ABCDEFGHIJKLMNOPQRST"
+"""Marks of at most 20 candidates."""
+
+
+class Letter(Answer):
+    """The one-token selector's choice: the mark of one candidate."""
+
+    letter: Annotated[str, Field(pattern=f"^[{LETTERS[0]}-{LETTERS[-1]}]$")]
+
+
 class DimensionRevision(Answer):
     """FHS-Seq: a new value of the target dimension and the definition-form query that goes with it."""
 

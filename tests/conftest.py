@@ -35,6 +35,7 @@ STAGES = {
     "generator": "State one reading of the located value",
     "verifier": "You check candidate",
     "selector": "from a ranked list of candidates",
+    "letter": "from candidates that are marked with letters",
     "varied": "Several samples of this description are drawn",
     "diverse": "several different readings of",
     "directed": "four complete readings of",
@@ -88,8 +89,9 @@ class ScriptedLM(dspy.BaseLM):
         )
         with self._lock:
             self.asked.append(request)
+        letter = stage == "letter" and stage not in self.replies
         repeated = stage in ("diverse", "directed") and stage not in self.replies
-        reply = self.replies["describe" if repeated else stage]
+        reply = "A" if letter else self.replies["describe" if repeated else stage]
         if callable(reply):
             reply = reply(request)
         if repeated:
@@ -100,7 +102,12 @@ class ScriptedLM(dspy.BaseLM):
             raise reply
         body = reply if isinstance(reply, str) else json.dumps(reply)
         chat = "[[ ## answer ## ]]" in text
-        content = f"[[ ## answer ## ]]\n{body}\n\n[[ ## completed ## ]]" if chat else f'{{"answer": {body}}}'
+        if stage == "letter":
+            content = body
+        else:
+            content = (
+                f"[[ ## answer ## ]]\n{body}\n\n[[ ## completed ## ]]" if chat else f'{{"answer": {body}}}'
+            )
         choice = SimpleNamespace(message=SimpleNamespace(content=content), finish_reason="stop")
         if kwargs.get("logprobs"):
             choice.logprobs = self.logprobs(request, content) if self.logprobs else None

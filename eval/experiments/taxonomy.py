@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -52,7 +52,7 @@ class TaxonomyRowTable(RowTable):
     verdicts: str = ""
     replay: str = ""
     state: str = ""
-    selector: bool | None = None
+    selector: bool | Literal["one-token"] | None = None
 
 
 class TaxonomyTable(ExperimentTable):

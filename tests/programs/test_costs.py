@@ -55,6 +55,7 @@ TABLE = {
     "FHS + locus": ((4, 5), (4, 3), (4, 3)),
     "FHS graded verdicts": ((4, 4), (4, 2), (4, 2)),
     "FHS soft verdicts": ((4, 4), (4, 2), (4, 2)),
+    "FHS, one-token selector": ((5, 4), (5, 2), (5, 2)),
 }
 
 

@@ -26,6 +26,7 @@ NAMED = {
     "FHS + locus": {"config.companions": {"locus": 1.0}},
     "FHS graded verdicts": {"verdicts": "graded"},
     "FHS soft verdicts": {"verdicts": "soft"},
+    "FHS, one-token selector": {"selector": "one-token"},
     "Kv = 5": {"config.Kv": 5},
     "Kv = 20": {"config.Kv": 20},
     **{f"J = {n}": {"config.J": n} for n in (1, 3, 4)},
