@@ -180,7 +180,7 @@ class Asker:
         if self._table is None or not (self.spec.needs_model or judged):
             return None
         from ..lm import load
-        from ..lm.profiles import RAG_STAGES
+        from ..programs.stages import RAG_STAGES
 
         with self._lock:
             if self._models is None:

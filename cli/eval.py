@@ -41,6 +41,10 @@ def evaluate(
     lm: Annotated[
         Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Only this one of the experiment's models; join the runs with abduce report A B."),
+    ] = None,
     retriever: Annotated[
         str | None,
         typer.Option(
@@ -61,6 +65,8 @@ def evaluate(
         abduce eval finance-main --data DIR --lm my-server.toml --concurrency 64
 
         abduce eval hcqr-smoke --lm my-model.toml --out runs/smoke
+
+        abduce eval hcqr-main --data DIR --model Qwen3-4B --out runs/qwen3-4b
 
         abduce eval hcqr-no-model --data DIR --retriever medical-minilm.index
     """
@@ -89,6 +95,7 @@ def evaluate(
             skip_bad=skip_bad,
             retry_failed=retry_failed,
             lm=None if lm is None else lm_table(lm),
+            model=model,
             cache=not no_cache,
             retriever=retriever,
             measures=measure or [],

@@ -13,7 +13,9 @@ def optimize(
     row: Annotated[str, typer.Option(help="The row whose program is compiled.")],
     out: Annotated[Path, typer.Option(help="Write the program's state here, as JSON.")],
     optimizer: Annotated[str, typer.Option(help="bootstrap, mipro or gepa.")] = "bootstrap",
-    split: Annotated[str, typer.Option(help="Split to compile on; never a test split.")] = "dev",
+    split: Annotated[
+        str, typer.Option(help="Split or question set to compile on; never a test split.")
+    ] = "dev",
     data: Annotated[
         str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
     ] = None,
@@ -35,6 +37,8 @@ def optimize(
         abduce optimize finance-main --row FHS --out fhs.json --data DIR
 
         abduce optimize finance-main --row FHS --optimizer gepa --budget medium --out fhs.json
+
+        abduce optimize hcqr-smoke --row HCQR --lm my-model.toml --out hcqr.json
 
     A row of an experiment file uses it by set = { state = "fhs.json" }.
     """
@@ -62,5 +66,7 @@ def optimize(
     if compiled.gain is not None:
         console.print(drawn(compiled.gain.table()))
     console.print(
-        f"compiled {row} on {compiled.examples} facts of {split}: {out}", markup=False, highlight=False
+        f"compiled {row} on {compiled.examples} {compiled.noun} of {split}: {out}",
+        markup=False,
+        highlight=False,
     )

@@ -26,6 +26,11 @@ DATASETS: Mapping[str, str] = {
 }
 """Data sets of a data folder: files of its ``qa`` folder."""
 
+TEST_SETS = ("medqa", "mmlu-med")
+"""Nothing is fitted or tuned on these."""
+TUNING_SET = "mmlu-med-dev"
+"""Where methods are fitted and tuned, without the questions that a test set has too."""
+
 BUNDLED = ("mmlu-med-dev",)
 """Those that come with abduce (a part of each)."""
 
@@ -37,12 +42,14 @@ class LabelledQuestion:
     """A question and what is known about it beside.
 
     ``gold`` is the key of the right option, the text of a free-form answer, or None. ``cluster`` is the same
-    for questions with the same text (MMLU-Med repeats questions across subjects).
+    for questions with the same text (MMLU-Med repeats questions across subjects). ``overlaps_test``: a test
+    set has the question too, so nothing is tuned on it.
     """
 
     question: Question
     gold: str | None
     dataset: str = ""
+    overlaps_test: bool = False
 
     @property
     def cluster(self) -> str:
@@ -150,7 +157,8 @@ def _question(
     question = Question(
         question_id=id_, text=text, options=options, subject=str(subject) if subject else None
     )
-    return LabelledQuestion(question, gold, str(dataset or row.get("dataset") or path.name.split(".")[0]))
+    name = str(dataset or row.get("dataset") or path.name.split(".")[0])
+    return LabelledQuestion(question, gold, name, bool(row.get("overlaps_test")))
 
 
 def read_options(row: Mapping[str, Any]) -> dict[str, str]:

@@ -20,22 +20,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ..programs.stages import Stage as ModelStage
 from ..retrievers.errors import InputError
 from ..signatures.toml import UNKNOWN, problem
 
 Kind = Literal["vllm", "openai", "llama-cpp", "none"]
-STAGES = (
-    "generator", "verifier", "selector",
-    "formulate", "rewrite", "propose", "hyde", "answer", "tentative_answer", "document_judge", "judge",
-)  # fmt: skip
-"""What ``[lm.STAGE]`` may name: the stages that programs ask, of FHS and its baselines, then of RAG."""
-FACT_STAGES, RAG_STAGES = STAGES[:3], STAGES[3:-1]
-"""The stages of each family; ``judge`` stands apart, for a run may have several or none."""
+KINDS: tuple[str, ...] = get_args(Kind)
+STAGES = tuple(stage.value for stage in ModelStage)
+"""What ``[lm.STAGE]`` may name."""
 
 DEFAULT_MODEL = {"vllm": "Qwen/Qwen3-32B"}
 DEFAULT_URL = {"vllm": "http://localhost:8000/v1"}

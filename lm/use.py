@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..programs.stages import FACT_STAGES
 from .meter import Meter
-from .profiles import FACT_STAGES, Profiles
+from .profiles import Profiles
 
 if TYPE_CHECKING:
     from .models import Models

@@ -19,6 +19,7 @@ from ..signatures.types import Fact
 from .adapter import StrictJSON
 from .receipt import Receipt
 from .serialize import CONTEXT_CAPS, PROMPT_TOKENS, Serializer, estimated_tokens
+from .stages import Stage
 from .trace import Call, Trace
 
 T = TypeVar("T")
@@ -127,7 +128,7 @@ def decoding(lm: Any, temperature: float | None, rollout: int, fresh: bool) -> d
 def ask(
     predictor: dspy.Predict,
     trace: Trace,
-    stage: str,
+    stage: Stage | str,
     *,
     index: int = 0,
     temperature: float | None = None,
@@ -141,7 +142,7 @@ def ask(
         predictor: a ``dspy.Predict`` whose signature has the output field ``answer``, or what calls one.
         trace: gets a :class:`~abduce.programs.trace.Call` for every reply, and the counters
             ``llm_calls`` and ``dropped_replies``; so does the caller's ``meter``.
-        stage: ``generator``, ``verifier``, ``selector``, ...; decides the model (:func:`model_for`).
+        stage: decides the model (:func:`model_for`).
         index: which of several samples this is; each has a rollout of its own, so that J samples
             begin with the J - 1 samples of a smaller run.
         temperature: see :func:`decoding`.
@@ -153,8 +154,10 @@ def ask(
 
     Raises:
         NoModel: there is no model to ask.
+        ValueError: there is no such stage.
         dspy.LMError: the model could not be reached, or refused the request; the call is recorded.
     """
+    stage = Stage(stage).value
     lm = model_for(predictor, stage)
     seed = int(dspy.settings.get("seed", 0) or 0)
     more = {} if signature is None else {"signature": signature}

@@ -48,6 +48,7 @@ def evaluate(
     skip_bad: bool = False,
     retry_failed: bool = False,
     lm: Mapping[str, Any] | None = None,
+    model: str | None = None,
     cache: bool = True,
     retriever: str | None = None,
     measures: Sequence[str] = (),
@@ -104,6 +105,7 @@ def evaluate(
         skip_bad: pass over bad examples and note them.
         retry_failed: do again what failed in an earlier session.
         lm: an ``[lm]`` table in place of the experiment's models.
+        model: only this one of the experiment's models, by its name.
         cache: False asks the model every time: no reply is read from or written to the cache.
         retriever: a kind of retriever or an index folder in place of the experiment's ``[retriever]``.
         measures: measured beside the experiment's own: ``nDCG@10`` and whatever ir-measures knows.
@@ -161,7 +163,7 @@ def _ready(name: str, program: Program, examples: Sequence[Example]) -> Callable
     predictors."""
     import dspy
 
-    from ...lm.profiles import FACT_STAGES, RAG_STAGES
+    from ...programs.stages import FACT_STAGES, RAG_STAGES
 
     models = dspy.settings.get("models")
     if models is None or not isinstance(program, dspy.Module) or not program.predictors():

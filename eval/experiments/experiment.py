@@ -134,6 +134,11 @@ class Experiment(Generic[Table, Spec]):
         gone = {key: None for key in self.table.naming_rows if getattr(self.table, key) not in names}
         return replace(self.changed(**gone), rows=[r for r in self.rows if r.name in wanted])
 
+    def declared(self) -> dict[str, str]:
+        """The rows that the file names for a purpose: ``baseline`` and the like."""
+        named = {key: getattr(self.table, key) for key in self.table.naming_rows}
+        return {key: value for key, value in named.items() if value}
+
     def toml(self, data: str, examples: int) -> str:
         """The experiment with every setting spelled out; running this file runs the same rows.
 

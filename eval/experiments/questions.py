@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -17,9 +18,10 @@ from ...data.folder import DataFolder, file_fingerprint
 from ...data.parts import make_rag_parts
 from ...data.questions import BUNDLED, named_questions
 from ...lm import Profiles, load
-from ...lm.profiles import RAG_STAGES
 from ...programs.rag.judge import ContextJudge
 from ...programs.rag.presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag, rag_spec
+from ...programs.rag.prompts import own_prompts
+from ...programs.stages import RAG_STAGES, Stage
 from ...retrievers import registry
 from ...retrievers.built import BuiltRetrievers
 from ...retrievers.corpus import Corpus
@@ -27,11 +29,12 @@ from ...retrievers.errors import InputError
 from ..runs.code_version import code_version
 from ..runs.question_codec import QuestionCodec
 from ..runs.row import Row
+from ..runs.state import load_state, state_fingerprint
 from .experiment import Experiment, ExperimentTable, RowTable
 from .family import Session
 
 if TYPE_CHECKING:
-    from ...lm.models import Models
+    pass
 
 
 class _Table(BaseModel):
@@ -152,18 +155,20 @@ class QuestionBench:
 
     def rows(self, experiment: QuestionExperiment, session: Session) -> Sequence[Row]:
         table = experiment.table
-        asked: list[tuple[Models, Sequence[str], str]]
-        asked = [(m, RAG_STAGES, f"the model {n!r}" if n else "a row") for n, m in session.models.items()]
-        judges = []
+        judges, judging = [], []
         for judge in usable_judges(experiment, session.note):
             served = session.closing.enter_context(load(judge.lm, cache=session.cache))
-            asked.append((served, ("judge",), f"the judge {judge.name}"))
+            judging.append(partial(served.refuse_if_away, (Stage.JUDGE,), f"the judge {judge.name}"))
             module = ContextJudge(self.corpus, served.for_stage("judge"))
             judges.append(Judge(judge.name, module, served.context))
 
-        def ready() -> None:
-            for served, stages, who in asked:
-                served.refuse_if_away(stages, who)
+        def ready(model: str | None) -> None:
+            """Only what the row asks must be up: with several models one server may run after the other."""
+            if model is not None:
+                who = f"the model {model!r}" if model else "a row"
+                session.models[model].refuse_if_away(RAG_STAGES, who)
+            for check in judging:
+                check()
 
         parts = make_rag_parts(self.corpus, table.retriever, table.reranker)
         return make_qa_rows(experiment, parts, session.models, judges, self.corpus, self.fingerprint, ready)
@@ -201,11 +206,11 @@ def make_qa_rows(
     judges: Sequence[Judge],
     corpus: Corpus,
     corpus_print: str,
-    ready: Callable[[], None] | None = None,
+    ready: Callable[[str | None], None] = lambda model: None,
 ) -> list[Row]:
-    """The runner's rows: methods within models, ``METHOD [MODEL]`` where there are several models.
+    """The runner's rows: methods within models, ``METHOD [MODEL]`` where models have names.
 
-    The prompts are signatures, so the version of the code covers them.
+    The default prompts are signatures, so the version of the code covers them.
 
     Args:
         experiment: with resolved rows.
@@ -214,7 +219,7 @@ def make_qa_rows(
         judges: of the contexts.
         corpus: what is searched.
         corpus_print: its fingerprint.
-        ready: see :class:`Row`; of rows that call a model or are judged.
+        ready: called with a row's model, None where it calls none; see :class:`Row`.
 
     Raises:
         InputError: a row calls a model and there is none.
@@ -234,13 +239,13 @@ def make_qa_rows(
                 )
             if not spec.needs_model and model_name != names[0]:
                 continue  # the same for every model
-            several = len(names) > 1 and spec.needs_model
             retrieved = retrievers.resolved(spec.retriever)
             if spec.needs_retriever:
                 _check(retrieved, row.name)
             settings = {
                 "method": row.name,
-                "model_name": model_name if spec.needs_model else "",
+                "model_name": _shown(model_name, models_) if spec.needs_model else "",
+                "model": fingerprint(models_.identity()) if spec.needs_model and models_ else "",
                 "spec": spec.model_dump(mode="json"),
                 "config": spec.resolve().model_dump(mode="json"),
                 "retriever": registry.identity(retrieved, corpus) if spec.needs_retriever else None,
@@ -248,20 +253,36 @@ def make_qa_rows(
                 "corpus": {"name": experiment.table.corpus, "fingerprint": corpus_print},
                 "judges": judged if spec.needs_retriever else [],
             }
+            try:
+                prompts = own_prompts(spec.prompts)
+            except ValueError as e:
+                raise InputError(str(e), file=experiment.file, field=f"row {row.name!r}") from e
+            if spec.state:
+                settings["state"] = state_fingerprint(Path(spec.state))
             rows.append(
                 Row(
-                    name=f"{row.name} [{model_name}]" if several else row.name,
+                    name=f"{row.name} [{model_name}]" if model_name and spec.needs_model else row.name,
                     build=partial(_build, spec, parts, models_, judges),
                     settings=settings,
+                    prompts=prompts,
                     model=models_.identity() if spec.needs_model and models_ else None,
                     code=code_version(RAG_PROGRAMS[spec.program].cls, *registry.outside_modules(retrieved)),
                     seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
                     takes_gold=True,
-                    ready=ready if spec.needs_model or judges else None,
+                    ready=(
+                        partial(ready, model_name if spec.needs_model else None)
+                        if spec.needs_model or judges
+                        else None
+                    ),
                     reference=row.reference,
                 )
             )
     return rows
+
+
+def _shown(name: str, models: Any) -> str:
+    """A model's name in tables: the experiment's, else what its server knows it by."""
+    return name or ("" if models is None else str(models.profiles.default.profile.served_model))
 
 
 def _check(settings: Mapping[str, Any], row: str) -> None:
@@ -277,5 +298,7 @@ def _build(spec: RAGSpec, parts: RAGParts, models: Any, judges: Sequence[Judge],
         program = build_rag(spec, parts)
     except ValueError as e:
         raise e if isinstance(e, InputError) else InputError(str(e)) from e
+    if spec.state:
+        load_state(program, Path(spec.state))
     context = models.context if spec.needs_model else None
     return Answering(program, context, seed, judges if spec.needs_retriever else ())

@@ -36,6 +36,7 @@ def run_experiment(
     skip_bad: bool = False,
     retry_failed: bool = False,
     lm: Mapping[str, Any] | None = None,
+    model: str | None = None,
     cache: bool = True,
     retriever: str | None = None,
     measures: Sequence[str] = (),
@@ -53,6 +54,8 @@ def run_experiment(
         experiment = experiment.only(rows)
     if lm is not None:
         experiment = experiment.with_models({"": lm})
+    if model is not None:
+        experiment = _with_one_model(experiment, model)
     if retriever is not None:
         experiment = experiment.changed(retriever=named(retriever))
     folder = DataFolder.find(data)
@@ -102,7 +105,15 @@ def run_experiment(
             on_note=note,
         )
         lines = [*experiment.table.notes, *_counted(result), *(meter_line(m.meter) for m in models.values())]
-    return replace(result, notes=[line for line in lines if line])
+    return replace(result, notes=[line for line in lines if line], declared=experiment.declared())
+
+
+def _with_one_model(experiment: AnyExperiment, name: str) -> AnyExperiment:
+    known = experiment.table.models()
+    if name not in known:
+        told = ", ".join(n for n in known if n) or "none that has a name"
+        raise InputError(f"the experiment has no model {name!r}; it has {told}", field="model")
+    return experiment.with_models({name: known[name]})
 
 
 def _models(experiment: AnyExperiment, cache: bool, closing: ExitStack) -> dict[str, Models]:

@@ -15,10 +15,10 @@ from ...data.domains import Domain
 from ...data.example import Example, fingerprint
 from ...data.folder import DataFolder, domain_named, file_fingerprint
 from ...data.parts import make_parts
-from ...lm.profiles import FACT_STAGES
 from ...programs.methods import PROGRAMS, Parts, build, check_replay
 from ...programs.presets import scopes, spec_named
 from ...programs.spec import Spec
+from ...programs.stages import FACT_STAGES
 from ...retrievers import registry
 from ...retrievers.base import Where
 from ...retrievers.built import BuiltRetrievers

@@ -1,22 +1,25 @@
-"""Compile a row's program with one of DSPy's optimizers, on facts that are not for testing."""
+"""Compile a row's program with one of DSPy's optimizers, on examples that are not for testing."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...data.corpora import load_corpus
 from ...data.example import Example
 from ...data.folder import DataFolder, domain_named
-from ...data.parts import make_parts
+from ...data.parts import make_parts, make_rag_parts
+from ...data.questions import TEST_SETS, TUNING_SET, named_questions
 from ...lm.use import models_for
-from ...programs.methods import build
+from ...programs.stages import FACT_STAGES, RAG_STAGES
 from ...retrievers.errors import InputError, MissingExtra
 from ...retrievers.files import write_text
 from ..experiments.evaluate import evaluate
+from ..experiments.family import AnyExperiment
 from ..experiments.files import load_experiment
 from ..experiments.subset import restricted, split_by_context, spread
 from ..runs.comparison import Comparison
@@ -26,12 +29,13 @@ OPTIMIZERS = ("bootstrap", "mipro", "gepa")
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled row: where its state is, on how many facts of which split it was compiled, and what it
-    gained on facts of other contexts (None: not measured)."""
+    """A compiled row: where its state is, on how many facts or questions (``noun``) of which split it was
+    compiled, and what it gained on those of other contexts (None: not measured)."""
 
     row: str
     state: Path
     examples: int
+    noun: str
     split: str
     gain: Comparison | None
 
@@ -59,11 +63,12 @@ def optimize_row(
         out: where the state goes; a row uses it by ``set = { state = "FILE" }``.
         optimizer: ``bootstrap`` (demonstrations), ``mipro`` (instructions and demonstrations) or ``gepa``
             (instructions, from the feedback of each example).
-        split: facts to compile on; a test split is refused.
+        split: facts to compile on, or a set of questions (``dev``: mmlu-med-dev, without those that a test
+            set has too); a test split or set is refused.
         train: how many of its facts, at least 2, from as many source contexts as possible; those of half
             the contexts are kept for validation by mipro and gepa.
         check: the gain is measured on at most so many facts of other contexts; 0: not measured.
-        measure: what is optimised (MRR, R@10, Acc).
+        measure: what is optimised (MRR, R@10, Acc); of answers Acc.
         budget: ``light``, ``medium`` or ``heavy``, for mipro and gepa.
         threads: facts in flight.
 
@@ -72,37 +77,86 @@ def optimize_row(
     """
     if optimizer not in OPTIMIZERS:
         raise InputError(f"no optimizer {optimizer!r}; there are {', '.join(OPTIMIZERS)}")
-    if split in ("test", "fincl", "cases"):
-        raise InputError(f"nothing is tuned on the split {split!r}; choose dev or train", field="split")
     if train < 2:
-        raise InputError(f"needs at least 2 facts, not {train}", field="train")
+        raise InputError(f"needs at least 2 examples, not {train}", field="train")
     experiment = load_experiment(name).only([row])
-    if experiment.family != "taxonomy":
-        raise InputError("only rows of experiments over a taxonomy can be compiled", file=experiment.file)
+    if experiment.family not in _MATERIALS:
+        raise InputError("only rows over a taxonomy or questions can be compiled", file=experiment.file)
     spec = experiment.rows[0].spec
-    if not spec.needs_model or spec.needs_gold:
+    if not spec.needs_model or getattr(spec, "needs_gold", False):
         raise InputError(f"the row {row!r} calls no language model, or is an oracle: nothing to compile")
-    folder = DataFolder.find(data)
-    domain = domain_named(experiment.table.domain)
-    facts = restricted(folder.facts(domain, split), experiment.where)
-    examples = spread(facts, train)
+    material = _MATERIALS[experiment.family](experiment, DataFolder.find(data), split, measure)
+    examples = spread(material.examples, train)
     if len(examples) < 2:
-        raise InputError(f"the split {split!r} has {len(examples)} facts; at least 2 are needed")
+        raise InputError(f"the split {split!r} has {len(examples)} {material.noun}; at least 2 are needed")
     seen = {e.cluster for e in examples}
-    unseen = spread([e for e in facts if e.cluster not in seen], check)
-    parts = make_parts(folder.taxonomy(domain), domain, experiment.retriever)
-    with models_for(experiment.table.lm if lm is None else lm, f"the row {row!r}"):
-        from .metrics import TaxonomyMetric
-
-        program = build(spec, parts)
-        metric = TaxonomyMetric(measure, parts.profiles)
+    unseen = spread([e for e in material.examples if e.cluster not in seen], check)
+    models = experiment.table.models()
+    if lm is None and list(models) != [""]:
+        raise InputError(f"has several models, {', '.join(models)}: give one with --lm", file=experiment.file)
+    with models_for(models[""] if lm is None else lm, f"the row {row!r}", probe=material.stages):
+        program, metric = material.build()
         compiled = _compile(program, examples, metric, optimizer, budget, threads)
         gain = None
         if unseen:
             rows = {"before": program, "after": compiled}
             gain = evaluate(rows, unseen, concurrency=threads).compare("after", "before")
     write_text(out, json.dumps(compiled.dump_state(), ensure_ascii=False, indent=1) + "\n")
-    return Compiled(row, out, len(examples), split, gain)
+    return Compiled(row, out, len(examples), material.noun, split, gain)
+
+
+@dataclass(frozen=True)
+class _Material:
+    """What a row of one family is compiled with; ``build`` gives the program and the metric."""
+
+    examples: Sequence[Example]
+    noun: str
+    stages: Sequence[str]
+    build: Callable[[], tuple[Any, Any]]
+
+
+def _facts(experiment: AnyExperiment, folder: DataFolder, split: str, measure: str) -> _Material:
+    from ...programs.methods import build
+
+    if split in ("test", "fincl", "cases"):
+        raise InputError(f"nothing is tuned on the split {split!r}; choose dev or train", field="split")
+    domain = domain_named(experiment.table.domain)
+    parts = make_parts(folder.taxonomy(domain), domain, experiment.retriever)
+
+    def made() -> tuple[Any, Any]:
+        from .metrics import TaxonomyMetric
+
+        return build(experiment.rows[0].spec, parts), TaxonomyMetric(measure, parts.profiles)
+
+    return _Material(restricted(folder.facts(domain, split), experiment.where), "facts", FACT_STAGES, made)
+
+
+def _questions(experiment: AnyExperiment, folder: DataFolder, split: str, measure: str) -> _Material:
+    from ...programs.rag.presets import build_rag
+
+    name = TUNING_SET if split == "dev" else split
+    if name in TEST_SETS:
+        raise InputError(f"nothing is tuned on the test set {name!r}; choose {TUNING_SET} or a file of yours",
+                         field="split")  # fmt: skip
+    if measure not in ("Acc", "MRR"):  # MRR is the command's default, of rankings
+        raise InputError(f"answers to questions are compiled for Acc, not {measure!r}", field="measure")
+    questions = named_questions(folder, [name])
+    clean = [q.example() for q in questions if not q.overlaps_test]
+    corpus = load_corpus(experiment.table.corpus, folder)
+    parts = make_rag_parts(corpus, experiment.retriever, experiment.table.reranker)
+
+    def made() -> tuple[Any, Any]:
+        from .metrics import AnswerMetric
+
+        return build_rag(experiment.rows[0].spec, parts), AnswerMetric(corpus)
+
+    return _Material(restricted(clean, experiment.where), "questions", RAG_STAGES, made)
+
+
+_MATERIALS: Mapping[str, Callable[[AnyExperiment, DataFolder, str, str], _Material]] = {
+    "taxonomy": _facts,
+    "qa": _questions,
+}
 
 
 def _compile(

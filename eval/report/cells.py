@@ -98,7 +98,7 @@ def _model(run: Run, row: RowResult) -> tuple[str, str, Path | None]:
     name = str(row.settings.get("model_name", ""))
     if not calls_model(row):
         return "", "", folder
-    return name, str(row.settings.get("model") or f"{name}\0{folder or ''}"), folder
+    return name, f"{name}\0{row.settings.get('model') or folder or ''}", folder
 
 
 def calls_model(row: RowResult) -> bool:

@@ -21,12 +21,11 @@ UNJUDGED_NOTE = (
 )
 
 
-def question_tables(run: Run, no_rag: str | None = None) -> Iterator[Table]:
+def question_tables(run: Run) -> Iterator[Table]:
     """What ``abduce report`` shows of a question run beside the tables that every run has.
 
-    Args:
-        run: of one model or several, or several runs joined.
-        no_rag: the method that gains are taken over; by default the one without retrieval.
+    Gains are taken over the methods that the experiment declares as ``no_rag`` and ``baseline``; where it
+    declares none, over the one without retrieval and Simple RAG.
     """
     cells = cells_of(run)
     several = len({(c.dataset, c.identity) for c in cells}) > 1
@@ -42,13 +41,14 @@ def question_tables(run: Run, no_rag: str | None = None) -> Iterator[Table]:
         yield label_table(judged, _given(run))
         yield average_label_table(judged)
     clusters = [e.cluster or f"\0{e.id}" for e in run.examples]
-    base = no_rag or method_of(cells, "No-RAG (CoT)")
+    base = run.declared.get("no_rag") or method_of(cells, "No-RAG (CoT)")
     answered = [c for c in cells if "Acc" in c.row.values]
     if base is not None:
         yield effect_table(answered, base, clusters)
         if judged:
             yield gain_table(judged, answered, base, clusters)
-    over = [m for m in (base, _baseline(run) or method_of(cells, "Simple RAG")) if m is not None]
+    compared = run.declared.get("baseline") or method_of(cells, "Simple RAG")
+    over = [method for method in (base, compared) if method is not None]
     if over and several and answered:
         yield headline_table(answered, list(dict.fromkeys(over)))
     if (left := hypothesis_table(run)) is not None:
@@ -56,12 +56,6 @@ def question_tables(run: Run, no_rag: str | None = None) -> Iterator[Table]:
     if (trends := trend_table(cells)) is not None:
         yield trends
     yield from judge_tables(run)
-
-
-def _baseline(run: Run) -> str | None:
-    """The method that the run names as its baseline; of several models no single row is."""
-    row = next((r for r in run.rows if r.name == run.baseline), None)
-    return run.baseline if row is None else str(row.settings.get("method", row.name))
 
 
 def cell_table(cells: Sequence[CellOf], measure: str, title: str) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...retrievers.errors import InputError
@@ -122,6 +122,11 @@ def report_tables(
         InputError: no such baseline, field or measure.
     """
     baseline = baseline or run.baseline
+    methods = {row.settings.get("method") for row in run.rows} - {row.name for row in run.rows}
+    if (
+        baseline is not None and baseline in methods
+    ):  # several models have such a row, and no single one is the baseline
+        run, baseline = replace(run, declared={**run.declared, "baseline": baseline}), run.baseline
     tables = [one.table(baseline, intervals=intervals) for one in (run, *parts_apart(run))]
     if baseline is not None and len(run.rows) > 1:
         tables.append(against(run, baseline))

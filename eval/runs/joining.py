@@ -53,7 +53,18 @@ def joined(runs: Sequence[Run]) -> Run:
             if run.folder is not None:
                 sources[name] = run.sources.get(row.name, (run.folder, row.name))
     experiment = " + ".join(dict.fromkeys(run.experiment for run in runs if run.experiment))
-    return Run(experiment, first.data, rows, first.examples, baseline, None, 0, sources, first.codec)
+    return Run(
+        experiment,
+        first.data,
+        rows,
+        first.examples,
+        baseline,
+        None,
+        0,
+        sources,
+        first.codec,
+        declared=first.declared,
+    )
 
 
 def _reordered(row: RowResult, name: str, order: Sequence[int]) -> RowResult:

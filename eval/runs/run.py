@@ -13,6 +13,7 @@ import orjson
 
 from ...data.example import Example
 from ...retrievers.errors import InputError
+from ...retrievers.files import read_toml
 from ..stats import ClusterBootstrap, holm, paired_counts
 from ..tables import Cell, Mark, Table, Value
 from .comparison import NO_CONTEXTS, Comparison
@@ -34,7 +35,9 @@ class Run:
 
     ``resumed``: how many of its (row, seed, example) units an earlier session had done. ``sources`` says
     where the records of a row lie that comes from another folder (:func:`joined`): folder and name there.
-    ``codec`` names how its records are written; ``notes`` are lines to show below its table.
+    ``codec`` names how its records are written; ``notes`` are lines to show below its table. ``declared``
+    are the rows that its experiment names for a purpose (``baseline``, ``no_rag``), as the file has them:
+    where there are several models, each has such a row.
     """
 
     experiment: str
@@ -47,6 +50,7 @@ class Run:
     sources: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
     codec: str = ""
     notes: Sequence[str] = ()
+    declared: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path, codec: Codec | None = None) -> Run:
@@ -89,6 +93,7 @@ class Run:
             manifest["baseline"],
             folder.path,
             codec=manifest["codec"],
+            declared=_declared(folder.path / "resolved.toml"),
         )
 
     def __getitem__(self, row: str) -> RowResult:
@@ -282,6 +287,14 @@ class Run:
         if not result.lines:
             raise InputError("this run kept no records: give it a folder, or keep=True")
         return (orjson.loads(line) for line in result.lines)
+
+
+def _declared(path: Path) -> dict[str, str]:
+    """The rows that a resolved experiment names for a purpose; none where the run has no such file."""
+    if not path.is_file():
+        return {}
+    table = read_toml(path)
+    return {key: value for key in ("baseline", "no_rag") if isinstance(value := table.get(key), str)}
 
 
 def _read_examples(path: Path) -> list[Example]:

@@ -21,6 +21,8 @@ from ...signatures.answer import (
 from ...signatures.options import Choices, option_problem, restricted
 from ...signatures.types import Question
 from ..calls import ask
+from ..stages import Stage
+from ..state import Stateful
 from ..trace import Query, Trace
 from .config import RAGConfig
 from .context import CountTokens, Evidence, Fused, Passages, estimate_tokens, pack
@@ -105,7 +107,7 @@ class AnswerGenerator(dspy.Module):
         if self.expose_hypothesis:
             inputs["working_hypothesis"] = hypothesis or "(none)"
         with trace.timed("answer"):
-            reply = ask_for_option(self.answer, trace, "answerer", choices, **inputs)
+            reply = ask_for_option(self.answer, trace, Stage.ANSWER, choices, **inputs)
         if reply is None:
             return Given()
         if isinstance(reply, Measured):
@@ -118,7 +120,7 @@ class AnswerGenerator(dspy.Module):
         return Given(key or "", reply.step_by_step_thinking, getattr(reply, "evidence", ()))
 
 
-class RAG(dspy.Module):
+class RAG(Stateful):
     """The frame of every retrieval method: plan and retrieve, fuse, pack, answer.
 
     A method says how it retrieves (:meth:`retrieve`). Called with ``question=`` it returns a
@@ -247,7 +249,7 @@ class SimpleRAGWithOptions(RAG):
         return as_is(self.search({name: query}, self.config.B_max, trace)[name], name)
 
 
-class NoRAG(dspy.Module):
+class NoRAG(Stateful):
     """Chain of thought without retrieval (paper: B.2). Takes no retriever; its context is empty."""
 
     def __init__(self, config: RAGConfig | None = None) -> None:

@@ -19,6 +19,7 @@ from ...signatures.hcqr import (
 from ...signatures.options import LETTERS, Choices
 from ...signatures.types import Question
 from ..calls import ask
+from ..stages import Stage
 from ..trace import Trace
 from .base import RAG, narrowed
 from .config import HCQRConfig
@@ -68,7 +69,7 @@ class LMPlanner(dspy.Module):
             signature = self.formulate.signature
             if self.options:
                 signature = narrowed(signature, "working_hypothesis", choices.letters)
-            state = ask(self.formulate, trace, "formulate", signature=signature, **inputs)
+            state = ask(self.formulate, trace, Stage.FORMULATE, signature=signature, **inputs)
         if state is None:
             return None
         said = state.working_hypothesis
@@ -80,7 +81,7 @@ class LMPlanner(dspy.Module):
             queries = ask(
                 self.rewrite,
                 trace,
-                "rewrite",
+                Stage.REWRITE,
                 **shown,
                 working_hypothesis=hypothesis,
                 discriminating_features=_listed(state.discriminating_features),
@@ -145,7 +146,7 @@ class HCQR(RAG):
         if not self.config.open_ended or question.options:
             return question
         with trace.timed("propose"):
-            reply = ask(self.propose, trace, "propose", question=question.text)
+            reply = ask(self.propose, trace, Stage.PROPOSE, question=question.text)
         answers = _distinct(reply.answers) if reply is not None else []
         if len(answers) < 2:
             trace.count("no_candidates")

@@ -16,6 +16,7 @@ from ...retrievers.encoders import cut_queries
 from ...signatures.hcqr import WriteHypotheticalPassage
 from ...signatures.types import Question
 from ..calls import ask, fan_out
+from ..stages import Stage
 from ..trace import Query, Trace
 from .base import RAG, as_is
 from .config import HyDEConfig
@@ -89,7 +90,7 @@ class HyDE(RAG):
         reply = ask(
             self.imagine,
             trace,
-            "hyde",
+            Stage.HYDE,
             index=index,
             temperature=self.config.temperature,
             question=question.text,

@@ -15,6 +15,7 @@ from ...signatures.judge import JUDGE_VERSION, JudgeContext
 from ...signatures.options import NO_OPTION
 from ...signatures.types import Question, UtilityLabel
 from ..calls import ask
+from ..stages import Stage
 from ..trace import Trace
 from .base import WINDOW_SHARES, checked_choices, narrowed
 from .context import CountTokens, Evidence, Passages, estimate_tokens, pack
@@ -126,7 +127,7 @@ class ContextJudge(dspy.Module):
                     reply = ask(
                         self.judge,
                         trace,
-                        "judge",
+                        Stage.JUDGE,
                         signature=narrowed(
                             self.judge.signature, "selected_answer", (*choices.letters, NO_OPTION)
                         ),

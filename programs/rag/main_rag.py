@@ -18,6 +18,7 @@ from ...signatures.options import Choices
 from ...signatures.types import Question
 from ..calls import ask, fan_out
 from ..logprobs import Measured, Measuring, Token, bare
+from ..stages import Stage
 from ..trace import Trace
 from .base import RAG, ask_for_option, checked_choices
 from .config import MainRAGConfig
@@ -156,7 +157,7 @@ class MainRAG(RAG):
         tentative = ask_for_option(
             self.predictor,
             trace,
-            "tentative_answer",
+            Stage.TENTATIVE_ANSWER,
             choices,
             index=index,
             question=question.text,
@@ -169,7 +170,7 @@ class MainRAG(RAG):
         verdict = ask(
             self.judge,
             trace,
-            "document_judge",
+            Stage.DOCUMENT_JUDGE,
             index=index,
             question=question.text,
             options=str(choices),

@@ -18,6 +18,7 @@ from .hcqr_rules import RulePlanner
 from .hyde import HyDE
 from .main_rag import MainRAG
 from .per_option import OptionEvidence
+from .prompts import DEFAULT, reword
 from .rerank import PairScorer, RerankRAG
 from .rewriting import Rewriting
 
@@ -43,11 +44,15 @@ class RAGSpec(SpecBase):
         program: name of the method (a key of ``RAG_PROGRAMS``).
         config: fields of the method's config class that differ from its defaults.
         planner: HCQR's: ``lm`` (two calls), or ``rules`` (no model).
+        prompts: ``default``, or the path of a prompt set (:mod:`.prompts`).
+        state: path of a compiled program's state (``abduce optimize``); empty: none.
         retriever: settings of the retriever that differ from the experiment's.
     """
 
     planner: Literal["lm", "rules"] = "lm"
     retriever: Mapping[str, Any] = Field(default_factory=dict)
+    prompts: str = DEFAULT
+    state: str = ""
 
     def resolve(self) -> RAGConfig:
         """The method's full config.
@@ -159,6 +164,8 @@ def build_rag(spec: RAGSpec, parts: RAGParts) -> Any:
     """The program of a spec.
 
     Raises:
-        ValueError: a setting does not fit, or a part is missing.
+        ValueError: a setting does not fit, a part is missing, or the prompt set is not for this program.
     """
-    return RAG_PROGRAMS[spec.program].build(spec, parts, spec.resolve())
+    program = RAG_PROGRAMS[spec.program].build(spec, parts, spec.resolve())
+    reword(program, spec.prompts)
+    return program

@@ -11,6 +11,7 @@ from ...signatures.hcqr import Paraphrase, ParaphraseWithOptions, cut_short
 from ...signatures.options import Choices
 from ...signatures.types import Question
 from ..calls import ask
+from ..stages import Stage
 from ..trace import Trace
 from .base import RAG
 from .config import RewritingConfig
@@ -38,7 +39,7 @@ class Rewriting(RAG):
         if self.config.options:
             inputs["options"] = str(Choices.of(question.options))
         with trace.timed("rewrite"):
-            queries = ask(self.rewrite, trace, "rewrite", **inputs)
+            queries = ask(self.rewrite, trace, Stage.REWRITE, **inputs)
         if queries is None:
             return self.fall_back(question, trace)
         named = {"q1": queries.query_1, "q2": queries.query_2, "q3": queries.query_3}

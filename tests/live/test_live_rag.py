@@ -57,7 +57,7 @@ def check(prediction, calls):
     assert all(c.prompt_tokens > 0 and c.completion_tokens > 0 for c in trace.calls)
     assert all(c.ok or c.error for c in trace.calls)
     assert trace.counters["llm_calls"] == len(trace.calls)
-    answered = not any(c.dropped for c in trace.calls if c.stage == "answerer")
+    answered = not any(c.dropped for c in trace.calls if c.stage == "answer")
     assert (prediction.answer in QUESTION.options) == answered
     return trace
 
@@ -79,7 +79,7 @@ def test_methods_with_few_calls(name, calls, changes, models):
     program = build_rag(rag_spec(name).changed(changes), parts)
     with models.context():
         trace = check(program(question=QUESTION), calls)
-    assert [c.stage for c in trace.calls if not c.retry][-1] == "answerer"
+    assert [c.stage for c in trace.calls if not c.retry][-1] == "answer"
 
 
 @pytest.mark.parametrize("name", ["HCQR", "HCQR - options", "HCQR - q1", "HCQR - q2", "HCQR - q3"])

@@ -11,6 +11,7 @@ from abduce.eval.experiments.files import bundled_experiments, load_experiment, 
 from abduce.eval.experiments.questions import usable_judges
 from abduce.eval.report.questions import question_tables
 from abduce.eval.report.report import load_run, report_tables, result_tables
+from abduce.eval.runs.joining import joined
 from abduce.retrievers.corpus import Corpus, Passage
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.registry import in_full
@@ -389,3 +390,76 @@ def test_passage_retrievers_have_no_coverage_term_unless_asked():
 def test_a_measure_of_rankings_is_refused(folder, model):
     with pytest.raises(InputError, match=r"field 'measure': 'nDCG@10' is a measure of rankings"):
         run(text(), folder, lm=lm(model), measures=["nDCG@10"])
+
+
+PROMPTS = """
+[rewrite_by_hypothesis]
+instructions = "OWN WORDS for three queries. Turn a working hypothesis into queries."
+order = ["options", "question", "working_hypothesis", "discriminating_features", "confirming_evidence",
+         "brief_reasoning"]
+fields = { question = "the OWN QUESTION" }
+[verifier]
+instructions = "of another family"
+"""
+
+
+def one_row(setting):
+    rows = f'[[row]]\nname = "HCQR"\nprogram = "HCQR"\nset = {{ {setting} }}\n'
+    return text(rows=rows).replace('baseline = "Simple RAG"\nno_rag = "No-RAG (CoT)"\n', "")
+
+
+def test_prompts_are_swapped_by_declaration(folder, model, tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(PROMPTS)
+    run(one_row(f'prompts = "{path}"'), folder, lm=lm(model))
+    asked = [" ".join(str(b["messages"]).split()) for b in model.bodies]
+    rewriting = [p for p in asked if "OWN WORDS" in p]
+    assert len(rewriting) == 4
+    assert rewriting[0].index("[[ ## options ## ]]") < rewriting[0].index("[[ ## question ## ]]")
+    assert any("Plan what to look up" in p for p in asked)  # what the set lacks stays
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("[nothing]\ninstructions = 'x'", "none of its tables is one of"),
+        ("[formulate]\ninstructions = 'x'\norder = ['question']", "must order exactly"),
+        ("[formulate]\ninstructions = 'x'\nfingerprint = 'ab'", "another signature"),
+        ("[formulate]\nwords = 'x'", "formulate"),
+    ],
+)
+def test_prompts_that_do_not_fit(table, message, folder, model, tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(table)
+    with pytest.raises(InputError, match=message):
+        run(one_row(f'prompts = "{path}"'), folder, lm=lm(model))
+
+
+def test_only_the_model_that_is_asked_must_be_up(folder, model, tmp_path):
+    """One GPU runs one model after the other; the runs are joined, each model with its own baseline."""
+    down = 'lm = { kind = "vllm", model = "other", base_url = "http://127.0.0.1:9/v1", patience = 0.0 }'
+    models = f'[[model]]\n{served(model, "small")}[[model]]\nname = "large"\n{down}\n'
+    toml = text(models=models)
+    result, _ = run(toml, folder, model="small", out=tmp_path / "small")
+    assert [r.name for r in result.rows][:2] == ["No-RAG (CoT) [small]", "Simple RAG [small]"]
+    with pytest.raises(InputError, match="the model 'large'"):
+        run(toml, folder, model="large", out=tmp_path / "large")
+    with pytest.raises(InputError, match="no model 'huge'; it has small, large"):
+        run(toml, folder, model="huge")
+    again = toml.replace(down, served(model).strip())
+    run(again, folder, model="large", out=tmp_path / "large")
+    both = joined([load_run(tmp_path / "small"), load_run(tmp_path / "large")])
+    tables = {t.title: t for t in question_tables(both)}
+    names = [row[0] for row in tables["Helped and harmed against No-RAG (CoT)"].rows]
+    methods = ("Simple RAG", "HCQR", "- q1")
+    assert names == [f"mmlu-med-dev: {m} [{x}]" for x in ("small", "large") for m in methods]
+    assert "mmlu-med-dev over Simple RAG" in tables["Gains in accuracy, averaged over models"].columns
+
+
+def test_the_answer_stage_has_its_own_decoding(folder, model):
+    run(text(), folder, lm=lm(model) | {"answer": {"max_tokens": 77}})
+    asked = [(" ".join(str(b["messages"]).split()), b["max_tokens"]) for b in model.bodies]
+    limits = {"multiple-choice question" in words: n for words, n in asked}
+    assert limits == {True: 77, False: 2048}
+    with pytest.raises(InputError, match="answerer"):
+        run(text(), folder, lm=lm(model) | {"answerer": {"max_tokens": 77}})

@@ -18,6 +18,9 @@ from abduce.retrievers.errors import InputError
         ({"row": "none"}, "no row 'none'"),
         ({"optimizer": "luck"}, "no optimizer"),
         ({"train": 1}, "at least 2"),
+        ({"name": "hcqr-smoke", "row": "HCQR", "split": "medqa"}, "nothing is tuned on the test set"),
+        ({"name": "hcqr-smoke", "row": "HCQR", "measure": "R@10"}, "compiled for Acc"),
+        ({"name": "hcqr-main", "row": "HCQR"}, "give one with --lm"),
     ],
 )
 def test_what_cannot_be_compiled_is_refused(changes, says, tmp_path):
@@ -96,3 +99,34 @@ def test_a_row_is_compiled_and_its_gain_measured_on_other_contexts(scripted, rep
     assert (got.row, got.state, got.examples, got.split) == ("FHS", path, 4, "dev")
     state = json.loads(path.read_text())
     assert any(key.endswith("generator.generate") for key in state)
+
+
+def test_a_row_of_the_question_family_is_compiled_and_used(stub_model, tmp_path):
+    """BootstrapFewShot on bundled questions; a row of a file then shows the demonstrations."""
+    lm = {"kind": "vllm", "model": "stub-model", "base_url": stub_model.url}
+    out = tmp_path / "hcqr.json"
+    done = optimize_row("hcqr-smoke", "HCQR", out, train=6, check=0, lm=lm, threads=2)
+    assert (done.noun, done.examples) == ("questions", 6)
+    state = json.loads(out.read_text())
+    assert state["generator.answer"]["demos"]
+    from abduce.eval.experiments.files import parse_experiment
+    from abduce.eval.experiments.run import run_experiment
+
+    text = f"""
+family = "qa"
+questions = ["mmlu-med-dev"]
+[retriever]
+kind = "bm25"
+[[row]]
+name = "compiled"
+program = "HCQR"
+set = {{ state = "{out}" }}
+"""
+    before = len(stub_model.bodies)
+    run = run_experiment(parse_experiment(text, tmp_path / "x.toml"), limit=1, lm=lm, cache=False)
+    assert not run["compiled"].failed.any()
+    shown = [b for b in stub_model.bodies[before:] if "multiple-choice question" in str(b["messages"])]
+    assert len(shown[0]["messages"]) > 2  # the demonstrations stand between instructions and question
+    wrong = text.replace('program = "HCQR"', 'program = "Rewriting"')
+    with pytest.raises(InputError, match="of another program"):
+        run_experiment(parse_experiment(wrong, tmp_path / "x.toml"), limit=1, lm=lm, cache=False)
