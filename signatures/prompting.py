@@ -49,11 +49,16 @@ def load_prompts(name: str) -> dict[str, Prompt]:
     """
     text = named_text(name, resources.files(__package__) / "prompts", "prompt set")
     try:
-        return {key: Prompt.model_validate(table) for key, table in parse_toml(text).items()}
-    except ValidationError as e:
-        raise ValueError(f"prompt set {name}: {one_line(e)}") from e
+        tables = parse_toml(text)
     except ValueError as e:
         raise ValueError(f"prompt set {name}: {e}") from e
+    found = {}
+    for key, table in tables.items():
+        try:
+            found[key] = Prompt.model_validate(table)
+        except ValidationError as e:
+            raise ValueError(f"prompt set {name}: [{key}] {one_line(e)}") from e
+    return found
 
 
 def fingerprint(inputs: Mapping[str, str], output: type[BaseModel]) -> str:

@@ -21,12 +21,13 @@ from ...signatures.answer import (
 from ...signatures.options import Choices, option_problem, restricted
 from ...signatures.types import Question
 from ..calls import ask
+from ..logprobs import Measured, Measuring
 from ..stages import Stage
 from ..state import Stateful
 from ..trace import Query, Trace
 from .config import RAGConfig
 from .context import CountTokens, Evidence, Fused, Passages, estimate_tokens, pack
-from .probabilities import Measured, MeasuredPredict, option_probabilities
+from .probabilities import option_probabilities
 from .statements import checked, numbers_in
 
 WINDOW_SHARES = (1.0, 0.75, 0.5, 0.25, 0.125, 0.0625)
@@ -87,9 +88,8 @@ class AnswerGenerator(dspy.Module):
         if documents:
             signature = AnswerWithCitations if cite else AnswerWithDocuments
             signature = AnswerWithHypothesis if expose_hypothesis else signature
-        self.answer: Any = dspy.Predict(signature)
-        if probabilities:
-            self.answer = MeasuredPredict(self.answer)
+        self.answer = dspy.Predict(signature)
+        self.probabilities = probabilities
 
     @classmethod
     def of(cls, config: RAGConfig, documents: bool = True) -> AnswerGenerator:
@@ -107,13 +107,16 @@ class AnswerGenerator(dspy.Module):
         if self.expose_hypothesis:
             inputs["working_hypothesis"] = hypothesis or "(none)"
         with trace.timed("answer"):
-            reply = ask_for_option(self.answer, trace, Stage.ANSWER, choices, **inputs)
+            asked = Measuring(self.answer) if self.probabilities else self.answer
+            signature = narrowed(self.answer.signature, "answer_choice", choices.letters)
+            shown = {**inputs, "options": str(choices)}
+            reply = ask(asked, trace, Stage.ANSWER, signature=signature, **shown)
         if reply is None:
             return Given()
         if isinstance(reply, Measured):
-            found = option_probabilities(reply.logprobs, choices.letters)
+            found = option_probabilities(reply.tokens, choices.letters)
             trace.notes["probabilities"] = found and {choices.keys[x]: p for x, p in found.items()}
-            reply = reply.reply
+            reply = reply.answer
         key = choices.key(reply.answer_choice)
         if key is None:
             trace.count("answer_off_options")

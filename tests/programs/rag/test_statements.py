@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from abduce.programs.logprobs import read_tokens
 from abduce.programs.rag.base import SimpleRAG
 from abduce.programs.rag.config import HCQRConfig, RAGConfig
 from abduce.programs.rag.context import Evidence, fuse
@@ -76,9 +77,9 @@ def test_option_probabilities_by_hand():
         {"token": "A", "logprob": math.log(0.2)}, {"token": "the", "logprob": math.log(0.2)},
     ]}  # fmt: skip
     logprobs = {"content": [token("A", A=0.9), token('choice": "'), chosen, token('"}')]}
-    found = option_probabilities(logprobs, ("A", "B", "C"))
+    found = option_probabilities(read_tokens(logprobs), ("A", "B", "C"))
     assert found == pytest.approx({"A": 0.25, "B": 0.75, "C": 0.0})
-    assert option_probabilities({"content": [token("yes")]}, ("A", "B")) is None
+    assert option_probabilities(read_tokens({"content": [token("yes")]}), ("A", "B")) is None
     assert option_probabilities(None, ("A", "B")) is None
 
 
