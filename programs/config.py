@@ -94,11 +94,17 @@ class PrecedentsConfig(SearchConfig):
             of the concept's share of the votes. It orders concepts that few or no precedents have.
         period: factor, above 0 and at most 1, of a concept whose own period type (instant, duration) is not
             the one that a cell's column header names: "Year ended" over a concept of a day. 1: no matter.
+        alike: the likeness of headers (or mentions), in [0, 1], that the most alike precedent needs for the
+            votes to count in full; with less they soon count less. 0: they always do.
+        decisions: what the company's own precedents decided for the same chain of headers and kind of period
+            stands before every vote.
         shown: how many of the nearest precedents are kept in the trace (``notes["precedents"]``).
     """
 
     scope: Literal["others", "own"] = "others"
     fill: bool = True
+    alike: float = Field(default=0.0, ge=0.0, le=1.0)
+    decisions: bool = False
     locus: float = Field(default=0.0, ge=0.0)
     period: float = Field(default=1.0, gt=0.0, le=1.0)
     shown: int = 3

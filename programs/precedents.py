@@ -48,7 +48,7 @@ class PrecedentVote(Program):
         with trace.timed("precedents"):
             vote = self.precedents.vote(fact, self.config.scope)
             factor = self.factor(fact)
-            voted = weighed(self.known(vote.ranking(self.config.K)), factor)
+            voted = weighed(self.known(vote.ranking(self.config.K)), factor, self.config)
             near = vote.nearest(self.config.shown)
         query = Query(self.serializer.locus(fact), "precedents")
         trace.retrieved([query], [voted])
@@ -77,16 +77,25 @@ PERIOD_TYPES = {1: "duration", 2: "instant"}
 """What a column header says of time (``loci.period_of``) as taxonomies write it."""
 
 
+STEEP = 4
+"""How fast votes lose weight where the most alike precedent is not alike enough: at half the wanted likeness
+they have a sixteenth of it."""
+
+
 def _as_it_is(id_: str) -> float:
     return 1.0
 
 
-def weighed(ranking: Ranking, factor: Callable[[str], float]) -> Ranking:
-    """The ranking with each score times the concept's factor, best first; ties by id."""
-    factors = np.array([factor(id_) for id_ in ranking.ids])
-    if (factors == 1.0).all():
+def weighed(ranking: Ranking, factor: Callable[[str], float], config: PrecedentsConfig) -> Ranking:
+    """The ranking with each share of the votes times the concept's factor, all of them less where no voter is
+    alike; what was decided before comes first, see the settings. Best first; ties by id."""
+    scores = ranking.scores * np.array([factor(id_) for id_ in ranking.ids])
+    if config.alike > 0:
+        scores = scores * min(1.0, ranking.components["alike"].max(initial=0.0) / config.alike) ** STEEP
+    if config.decisions:
+        scores = scores + ranking.components["decided"]
+    if (scores == ranking.scores).all():
         return ranking
-    scores = ranking.scores * factors
     order = sorted(range(len(scores)), key=lambda i: (-scores[i], ranking.ids[i]))
     return replace(ranking, scores=scores).take(order)
 

@@ -76,6 +76,9 @@ PRESETS: dict[str, Spec] = {
         program="precedents", config={"scope": "others", "locus": 0.05, "period": 0.5}
     ),
     "precedents (own)": Spec(program="precedents", config={"scope": "own"}),
+    "precedents (own), decisions first": Spec(
+        program="precedents", config={"scope": "own", "locus": 0.05, "alike": 0.3, "decisions": True}
+    ),
     "precedents + locus": Spec(program="precedents", config={"scope": "others", "locus": 0.2}),
     "FHS-rules + precedents (others)": _RULES.changed(
         {"companions": {"precedents (others)": 4.0}, "kappa": 0.0, "beta": 0.1}

@@ -31,7 +31,7 @@ from .errors import InputError
 from .taxonomy import Taxonomy
 
 FORMAT = "abduce-index"
-VERSIONS: Mapping[str, int] = {"bm25": 2, "dense": 1}
+VERSIONS: Mapping[str, int] = {"bm25": 2, "dense": 1, "precedents": 1}
 """The format version of each kind of index."""
 MANIFEST = "manifest.json"
 _COLLECTION = ("kind", "name", "indexed", "count", "datatypes", "hash")

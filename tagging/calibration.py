@@ -150,10 +150,14 @@ class Calibration:
 
 
 def precedents_print(source: PrecedentSource | None) -> str:
-    """A hash of the files of already-tagged facts; empty where there are none, or a file is not there."""
+    """A hash of the files of already-tagged facts, also where a stored index was made from them; empty where
+    there are none, or a file is not there."""
     if source is None or not all(path.is_file() for path in source.paths):
         return ""
-    return fingerprint(sorted(file_fingerprint(path) for path in source.paths))
+    files = sorted(file_fingerprint(path) for path in source.paths)
+    if source.stored is not None:
+        return fingerprint([*files, source.stored.source]) if files else source.stored.source
+    return fingerprint(files)
 
 
 def bundled_calibration(program: str) -> Calibration | None:

@@ -70,17 +70,6 @@ class Given:
             return Golds.of(self.document, taxonomy)
         return Golds.of_facts(self.gold, self.name, taxonomy)
 
-    def check_named(self) -> None:
-        """Raise InputError where a fact does not say whose it is, though its company's precedents must be
-        left out."""
-        nameless = next((f for f in self.facts if not company_key(f.company or "")), None)
-        if nameless is None:
-            return
-        why = "does not say whose it is, and scope 'others' leaves out precedents of its company: give"
-        if self.document is not None:
-            raise InputError(f"the document {why} --company NAME", file=self.file)
-        raise InputError(f"fact {nameless.fact_id!r} {why} a field 'company'", file=self.file)
-
 
 def read_given(
     what: What | None,

@@ -7,8 +7,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
+from ..data import bundled
 from ..data.domains import Domain
 from ..data.example import fingerprint
 from ..data.facts import read_contexts, read_facts
@@ -16,6 +19,8 @@ from ..data.folder import DataFolder, file_fingerprint
 from ..documents.read import HTML, kind_of, read_document
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents, Tagged
+from ..retrievers.precedents.loci import same_company
+from ..retrievers.precedents.stored import StoredPrecedents, open_precedents
 from ..retrievers.taxonomy import Taxonomy, strip_namespace
 from ..signatures.types import Fact
 from .log import log_note
@@ -80,6 +85,13 @@ def _from_filing(path: Path) -> Iterator[Tagged]:
             yield Tagged(fact, concept)
 
 
+@cache
+def bundled_precedents(domain: str) -> StoredPrecedents | None:
+    """The tagged facts of a domain that come with abduce, or None."""
+    folder = Path(str(resources.files(bundled))) / domain / "precedents"
+    return open_precedents(folder) if folder.is_dir() else None
+
+
 class PrecedentSource:
     """Precedents that are read and indexed when first asked for; later calls return the same index.
 
@@ -92,6 +104,9 @@ class PrecedentSource:
         company: another name of their company, as the user gives it.
         on_note: called with a line for each thing that the user must know, once they are read.
         given: whether they are the user's own, not those of a data folder.
+        stored: an index that votes beside them.
+        others: the facts' company is to be left out, also where a stored copy of their filing calls it
+            otherwise.
     """
 
     def __init__(
@@ -103,27 +118,56 @@ class PrecedentSource:
         company: str | None = None,
         on_note: Callable[[str], None] = log_note,
         given: bool = True,
+        stored: StoredPrecedents | None = None,
+        others: bool = False,
     ) -> None:
         self.paths, self.contexts, self.domain, self.facts = list(paths), contexts, domain, facts
         self.company, self.on_note, self.given = company, on_note, given
+        self.stored, self.others = stored, others
         self.concepts: Counter[str] = Counter()
         self._built: Precedents | None = None
         self._lock = threading.Lock()
 
     def for_facts(
-        self, facts: Sequence[Fact], company: str | None = None, on_note: Callable[[str], None] | None = None
+        self,
+        facts: Sequence[Fact],
+        company: str | None = None,
+        on_note: Callable[[str], None] | None = None,
+        others: bool = False,
     ) -> PrecedentSource:
         """The same source for facts to be tagged, what the user calls their company, and who is told."""
         told = on_note or self.on_note
-        return PrecedentSource(self.paths, self.contexts, self.domain, facts, company, told, self.given)
+        return PrecedentSource(
+            self.paths, self.contexts, self.domain, facts, company, told, self.given, self.stored, others
+        )
 
     def __call__(self) -> Precedents:
         with self._lock:
             if self._built is None:
-                self._built = self._build()
+                parts = [*([self._read()] if self.paths else []), *([self._opened()] if self.stored else [])]
+                if not parts:
+                    raise InputError("there are no precedents")
+                self._built = parts[0] if len(parts) == 1 else parts[0].beside(parts[1])
             return self._built
 
-    def _build(self) -> Precedents:
+    def _opened(self) -> Precedents:
+        """The stored index, without the filings that are tagged themselves."""
+        assert self.stored is not None
+        index = self.stored.index
+        twins = KnownFilings(self.facts, self.company).twins(self.stored.filings) if self.facts else []
+        if not twins:
+            return index
+        names = ", ".join(f.name for f in twins[:3]) + (", ..." if len(twins) > 3 else "")
+        self.on_note(f"{names} of the bundled filings is tagged itself: left out")
+        gone = {f.name for f in twins}
+        if self.others:
+            companies = {f.company for f in twins}
+            gone |= {
+                f.name for f in self.stored.filings if any(same_company(f.company, c) for c in companies)
+            }
+        return index.without(gone)
+
+    def _read(self) -> Precedents:
         files = [list(read_precedents(p, self.contexts, self.domain, self.on_note)) for p in self.paths]
         self.concepts = Counter(one.concept for one in itertools.chain.from_iterable(files))
         if not self.facts:
@@ -162,7 +206,8 @@ class PrecedentSource:
     def fingerprint(self) -> str:
         """A hash of the files' contents."""
         files = [*self.paths, *([self.contexts] if self.contexts else [])]
-        return fingerprint([file_fingerprint(path) for path in files])
+        about = [self.stored.about] if self.stored is not None else []
+        return fingerprint([*(file_fingerprint(path) for path in files), *about])
 
 
 def domain_precedents(folder: DataFolder, domain: Domain) -> PrecedentSource | None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ..programs.presets import name_of, scoped, scopes, spec_named
 from ..programs.spec import Spec
 from ..retrievers.errors import InputError
+from ..retrievers.precedents.index import Precedents
+from ..signatures.types import Fact
 
 Scope = Literal["others", "own"]
 
-BEST_VOTE = {"others": "precedents (others), locus", "own": "precedents (own)"}
-"""The row that votes where only already-tagged facts and their scope are given: the best on the dev split."""
+BEST_VOTE: Mapping[Scope, str] = {
+    "others": "precedents (others), locus",
+    "own": "precedents (own), decisions first",
+}
+"""The row that tags where only the scope of already-tagged facts is given: the best on the dev split."""
+
+BEST_CODES = "precedents + locus"
+"""The same where facts belong to no company (clinical mentions)."""
+
+WITHOUT = "locus"
+"""The row that tags where there are no already-tagged facts."""
 
 
 class Row(NamedTuple):
@@ -21,32 +33,49 @@ class Row(NamedTuple):
     spec: Spec
 
 
-def choose_row(program: str | None, scope: Scope | None, given: bool = False) -> Row:
-    """The row that tags.
+def named_row(program: str, scope: Scope | None, given: bool = False) -> Row:
+    """The row of a name.
 
     Args:
-        program: its name; None: ``locus``, or the vote of the ``given`` precedents (the row of that scope
-            that is best on the dev split).
-        scope: whose already-tagged facts it may use; None: as the row has it, ``own`` where none is named.
+        program: its name.
+        scope: whose already-tagged facts it may use; None: as the row has it.
         given: whether the user gives already-tagged facts.
 
     Raises:
         InputError: no such program, or precedents or a scope for one that uses none.
     """
     try:
-        if program is None and given:
-            name = BEST_VOTE[scope or "own"]
-            return Row(name, spec_named(name))
-        name = program or "locus"
-        spec = spec_named(name)
+        spec = spec_named(program)
         if (given or scope) and not scopes(spec):
             option = "--precedents" if given else "--precedent-scope"
-            raise InputError(f"{option}: the program {name!r} uses no already-tagged facts")
+            raise InputError(f"{option}: the program {program!r} uses no already-tagged facts")
         if scope is None:
-            return Row(name, spec)
+            return Row(program, spec)
         changed = scoped(spec, scope)
-        return Row(name if changed == spec else name_of(changed) or f"{name} [{scope}]", changed)
+        return Row(program if changed == spec else name_of(changed) or f"{program} [{scope}]", changed)
     except InputError:
         raise
     except ValueError as e:
         raise InputError(str(e)) from e
+
+
+def best_row(
+    facts: Sequence[Fact], index: Precedents | None, companies: bool, scope: Scope | None, given: bool
+) -> Row:
+    """The best row that there is for facts where none is named.
+
+    Args:
+        facts: those to tag.
+        index: the already-tagged facts, or None.
+        companies: whether facts of the domain belong to companies.
+        scope: whose already-tagged facts may be used; None: the companies' own too, where there may be any.
+        given: whether the user gives already-tagged facts.
+    """
+    if index is None:
+        name = WITHOUT
+    elif not companies:
+        name = BEST_CODES
+    else:
+        own = given or any(index.knows(company) for company in {fact.company for fact in facts})
+        name = BEST_VOTE[scope or ("own" if own else "others")]
+    return Row(name, spec_named(name))

@@ -14,9 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..retrievers.precedents.index import Tagged
 from ..retrievers.precedents.loci import company_key, same_company, value_key
 from ..retrievers.precedents.shelf import content_key, declared_end
+from ..retrievers.precedents.stored import Filing
+from ..retrievers.precedents.tokensets import key_of
 from ..signatures.types import Fact
 
 SHARED = 0.8
@@ -141,6 +145,19 @@ class KnownFilings:
         found.later = self._later(found)
         return found
 
+    def twins(self, filings: Iterable[Filing]) -> list[Filing]:
+        """Those of a stored index's filings that are one of these."""
+        ours = {name: {_short(key) for key in keys} for name, keys in self.keys.items()}
+        return [filing for filing in filings if any(self._twin(filing, n, keys) for n, keys in ours.items())]
+
+    def _twin(self, filing: Filing, ours: str, keys: set[int]) -> bool:
+        if filing.name == ours:
+            return True
+        if declared_end(filing.name) and declared_end(ours):
+            return False
+        shared = int(np.isin(filing.keys, np.array(sorted(keys), dtype=np.uint32)).sum())
+        return _mostly(min(len(filing.keys), len(keys)), shared)
+
     def _settle(self, group: Sequence[Tagged], twins: Sequence[str | None], found: Unified) -> None:
         """Give precedents the identity of the filing that they are of; None: of none of these."""
         for one, ours in zip(group, twins, strict=True):
@@ -216,8 +233,7 @@ class KnownFilings:
         return [(o, n) for o, n in found.most_common() if not (says and declared_end(o))]
 
     def _same(self, keys: set[Key], ours: str, shared: int) -> bool:
-        fewer = min(len(keys), len(self.keys[ours]))
-        return fewer >= LEAST and shared >= (SHARED if fewer >= FEWEST else 1.0) * fewer
+        return _mostly(min(len(keys), len(self.keys[ours])), shared)
 
     def _later(self, found: Unified) -> int:
         """How many precedents are of a filing whose period ended after that of every filing of its company
@@ -236,6 +252,28 @@ class KnownFilings:
                 for name in latest
             )
         )
+
+
+def _mostly(fewer: int, shared: int) -> bool:
+    """Whether two filings are the same, by the distinct facts of the smaller and how many they share."""
+    return fewer >= LEAST and shared >= (SHARED if fewer >= FEWEST else 1.0) * fewer
+
+
+def _short(key: Key) -> int:
+    """32 bits of a key: enough to tell the few thousand of a filing apart."""
+    return key_of(key) & 0xFFFFFFFF
+
+
+def filings_of(tagged: Iterable[Tagged]) -> list[Filing]:
+    """The filings of some precedents, by what tells them apart."""
+    found: dict[str, tuple[str, set[int]]] = {}
+    for fact, _ in tagged:
+        if fact.filing_id is not None:
+            found.setdefault(fact.filing_id, (fact.company or "", set()))[1].add(_short(fact_key(fact)))
+    return [
+        Filing(name, company, np.array(sorted(keys), dtype=np.uint32))
+        for name, (company, keys) in found.items()
+    ]
 
 
 def _text(fact: Fact) -> bytes:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ..data.folder import DataFolder
 from ..data.taxonomies import domain_of, find_taxonomy
 from ..programs.presets import scopes
-from ..programs.spec import Spec
 from ..retrievers.base import Retriever, Where
 from ..retrievers.errors import InputError
 from ..retrievers.filters import passing
+from ..retrievers.precedents.loci import company_key
+from ..retrievers.precedents.stored import StoredPrecedents
 from ..retrievers.restricted import Make, narrowed, not_among
 from ..retrievers.store import read_manifest
 from ..retrievers.taxonomy import Taxonomy
@@ -22,10 +23,9 @@ from ..signatures.dimensions import DimensionSchema, load_schema
 from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
 from .calibration import Calibration, bundled_calibration, precedents_print
-from .inputs import Given
 from .numeric import is_number
-from .precedents import PrecedentSource, domain_precedents
-from .row import Row
+from .precedents import PrecedentSource, bundled_precedents, domain_precedents
+from .row import BEST_VOTE, Row, Scope, best_row, named_row
 
 if TYPE_CHECKING:
     from ..programs.methods import Parts
@@ -43,25 +43,25 @@ class Ready:
     datatype.
 
     Args:
-        spec, parts: the row and what it is made of.
+        row, parts: the row and what it is made of.
         narrow: makes retrievers that keep to the concepts of numbers there.
 
     Raises:
         ValueError: it cannot be built of these parts.
     """
 
-    def __init__(self, spec: Spec, parts: Parts, narrow: Make) -> None:
+    def __init__(self, row: Row, parts: Parts, narrow: Make) -> None:
         from ..programs.methods import build
 
-        self.spec, self.parts = spec, parts
-        self._numbers = build(spec, replace(parts, retriever=narrow))
+        self.row, self.parts = row, parts
+        self._numbers = build(row.spec, replace(parts, retriever=narrow))
 
     @cached_property
     def words(self) -> Any:
         """The program over all concepts."""
         from ..programs.methods import build
 
-        return build(self.spec, self.parts)
+        return build(self.row.spec, self.parts)
 
     def program(self, fact: Fact) -> Any:
         """The one that a fact is for."""
@@ -74,23 +74,25 @@ class Setup:
     ``index`` is the folder of the taxonomy's index, or empty; ``source`` gives the precedents, if any.
 
     Raises:
-        InputError: no such taxonomy or schema, an unreadable calibration.
+        InputError: no such taxonomy, program or schema; settings that do not fit one another.
     """
 
     def __init__(
         self,
-        row: Row,
-        folder: DataFolder,
         taxonomy: str | Path | Taxonomy,
+        program: str | None,
         precedents: Sequence[Path],
+        scope: Scope | None,
         schema: str | Path | DimensionSchema | None,
         retriever: Retriever | Mapping[str, Any] | None,
+        folder: DataFolder,
         calibration: Calibration | str | Path | None,
         company: str | None,
     ) -> None:
-        if row.spec.needs_gold:
-            raise InputError(f"{row.name!r} is an oracle: it needs the gold concept and cannot tag")
-        self.row, self.folder, self.company = row, folder, company
+        self.named = None if program is None else named_row(program, scope, bool(precedents))
+        if self.named is not None and self.named.spec.needs_gold:
+            raise InputError(f"{program!r} is an oracle: it needs the gold concept and cannot tag")
+        self.scope, self.folder, self.company = scope, folder, company
         self.index = ""
         if isinstance(taxonomy, Taxonomy):
             self.taxonomy, self.domain = taxonomy, domain_of(taxonomy.name)
@@ -98,23 +100,38 @@ class Setup:
             self.taxonomy, self.domain = find_taxonomy(taxonomy, folder)
             self.index = str(taxonomy) if Path(taxonomy).is_dir() else ""
         self.schema = _schema(schema)
-        self.own_schema = (
-            schema if isinstance(schema, str) else "" if self.schema is None else self.schema.name
-        )
+        self.own_schema = "" if self.schema is None else self.schema.name
+        if isinstance(schema, str | Path):
+            self.own_schema = str(schema)
         self.retriever = retriever if retriever is not None else self._stored()
         self.own_calibration = calibration
-        if precedents:
-            self.source: PrecedentSource | None = PrecedentSource(precedents, None, self.domain)
-        else:
-            self.source = domain_precedents(folder, self.domain)
+        self.source = self._source(precedents)
+        if scope is not None and self.source is None:
+            raise InputError(f"--precedent-scope: no already-tagged facts fit {self.taxonomy.name}")
 
     def _stored(self) -> Mapping[str, Any]:
         return {"kind": read_manifest(self.index)["kind"], "index": self.index} if self.index else BM25
 
-    @property
-    def leaves_out(self) -> bool:
-        """Whether precedents of a fact's company are left out, so that it must be known."""
-        return "others" in scopes(self.row.spec) and self.domain.companies
+    def _source(self, precedents: Sequence[Path]) -> PrecedentSource | None:
+        """The user's precedents; for a program that is named, or else, also those that come with abduce."""
+        if self.named is not None and precedents:
+            return PrecedentSource(precedents, None, self.domain)
+        if self.named is not None and not scopes(self.named.spec):
+            return None
+        if self.named is not None:
+            of_folder = domain_precedents(self.folder, self.domain)
+            if of_folder is not None:
+                return of_folder
+        stored = bundled_precedents(self.domain.name)
+        if stored is not None and not _fits(stored, self.taxonomy):
+            stored = None
+        if not precedents and stored is None:
+            return None
+        return PrecedentSource(precedents, None, self.domain, given=bool(precedents), stored=stored)
+
+    def leaves_out(self, row: Row) -> bool:
+        """Whether a row leaves out precedents of a fact's company."""
+        return "others" in scopes(row.spec) and self.domain.companies
 
     @property
     def numbers(self) -> int:
@@ -130,18 +147,19 @@ class Setup:
             kind = self.retriever.get("kind", "bm25")
         return f"{kind}, schema {self.own_schema}" if self.own_schema else kind
 
-    def calibration(self, tell: Tell) -> Calibration | None:
-        """The calibration that holds here, or None.
+    def calibration(self, row: Row, tell: Tell) -> Calibration | None:
+        """The calibration that holds for a row, or None.
 
         Raises:
             InputError: the user's own was fitted for something else.
         """
-        own, program = self.own_calibration, self.row.name
+        own, program = self.own_calibration, row.name
         if isinstance(own, str | Path):
             known: Calibration | None = Calibration.load(Path(own))
         else:
             known = own if own is not None else bundled_calibration(program)
         if known is None:
+            tell(f"no confidence is given: {program!r} has no calibration; abduce calibrate makes one")
             return None
         if reason := known.misfit(program, self.taxonomy, self.name):
             if own is not None:
@@ -155,17 +173,49 @@ class Setup:
             )
         return known
 
-    def ready(self, given: Given, tell: Tell) -> Ready:
+    def ready(self, facts: Sequence[Fact], tell: Tell) -> Ready:
         """The program for these facts: another copy of their filing among the precedents never votes.
 
         Raises:
             InputError: it cannot tag.
         """
-        if self.source is None:
-            return self._build(None)
-        return self._build(self.source.for_facts(given.facts, self.company, tell))
+        source, row = self.source, self.named
+        if source is not None:
+            others = self.scope == "others" or (row is not None and self.leaves_out(row))
+            source = source.for_facts(facts, self.company, tell, others)
+        if row is None:
+            index = None if source is None else source()
+            given = source is not None and source.given
+            row = best_row(facts, index, self.domain.companies, self.scope, given)
+            self._tell_row(row, facts, source, tell)
+        elif source is None and scopes(row.spec):
+            raise InputError(f"the program {row.name!r} needs already-tagged facts: give --precedents PATH")
+        unnamed = any(not company_key(f.company or "") for f in facts)
+        if self.leaves_out(row) and unnamed:
+            tell(
+                "whose facts these are is not known: no company's precedents are left out, only those of the "
+                "same filing, as far as its tables tell; --company NAME says it"
+            )
+        if source is not None and scopes(row.spec):
+            if self.leaves_out(row) and not unnamed:
+                source.check_named()
+            source.tell_unknown(self.taxonomy)
+            return self._build(row, source)
+        return self._build(row, None)
 
-    def coder(self) -> Coder:
+    def _tell_row(self, row: Row, facts: Sequence[Fact], source: PrecedentSource | None, tell: Tell) -> None:
+        """Say which row was chosen, and what would be better."""
+        if source is None:
+            better = "already-tagged facts (--precedents) would be better"
+        elif source.stored is None:
+            better = "those of other companies are not used: none that come with abduce fit this taxonomy"
+        else:
+            better = f"{source.stored.about} that come with abduce vote"
+            if row.name == BEST_VOTE["others"]:
+                better += "; the company's own tagged filings (--precedents) would be better"
+        tell(f"tagged by {row.name!r}: {better}")
+
+    def coder(self, facts: Sequence[Fact], tell: Tell) -> Coder:
         """What codes the mentions of a note.
 
         Raises:
@@ -174,8 +224,8 @@ class Setup:
         from .notes.coder import Coder
         from .notes.within import build_within
 
-        ready = self._build(self.source)
-        within = partial(build_within, self.row.spec, ready.parts)
+        ready = self.ready(facts, tell)
+        within = partial(build_within, ready.row.spec, ready.parts)
         partly = self.domain.load is not None and self.index
         release = {"release": self._release} if partly else {}
         return Coder(self.taxonomy, ready.words, within, self.domain.fact_constants, **release)
@@ -187,10 +237,9 @@ class Setup:
         except InputError:
             return None
 
-    def _build(self, source: PrecedentSource | None) -> Ready:
+    def _build(self, row: Row, source: PrecedentSource | None) -> Ready:
         from ..data.parts import make_parts
 
-        spec = self.row.spec
         try:
             schema = self.schema
             if schema is None and self.taxonomy.name != self.domain.taxonomy:
@@ -200,19 +249,17 @@ class Setup:
             if not isinstance(self.retriever, Mapping):
                 at_hand = self.retriever
                 parts = replace(parts, retriever=lambda changes: at_hand)
-            if scopes(spec) and source is None:
-                raise InputError(
-                    f"the program {self.row.name!r} needs already-tagged facts: give --precedents PATH"
-                )
-            if source is not None and scopes(spec):
-                if self.leaves_out:
-                    source.check_named()
-                source.tell_unknown(self.taxonomy)
-            return Ready(spec, parts, narrowed(parts.retriever, self.taxonomy, self.domain.numeric))
+            return Ready(row, parts, narrowed(parts.retriever, self.taxonomy, self.domain.numeric))
         except InputError:
             raise
         except ValueError as e:
             raise InputError(str(e)) from e
+
+
+def _fits(stored: StoredPrecedents, taxonomy: Taxonomy) -> bool:
+    """Whether most concepts of an index are in a taxonomy."""
+    concepts = stored.index.concepts
+    return 2 * sum(concept in taxonomy for concept in concepts) >= len(concepts)
 
 
 def _schema(schema: str | Path | DimensionSchema | None) -> DimensionSchema | None:

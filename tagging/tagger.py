@@ -20,8 +20,9 @@ if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the 
     from .calibration import Calibration
     from .golds import Golds
     from .inputs import Given, What
+    from .notes.coder import Coder
     from .notes.codes import Codes
-    from .row import Row, Scope
+    from .row import Scope
     from .setup import Ready, Tell
     from .tag import Tag
     from .tags import Tags
@@ -57,13 +58,14 @@ class Tagger:
 
     Args:
         taxonomy: a taxonomy, its name, a JSONL or CSV file (id, label), or an index folder.
-        program: which method, by a row's name (``locus``, ``FHS-rules``, ...); None: ``locus``, or the vote
-            of the precedents (the best row of their scope).
+        program: which method, by a row's name (``locus``, ``FHS-rules``, ...); None: the best that there is
+            for the facts, which the notes of the tags name.
         precedents: files of already-tagged facts: facts (.jsonl), a tagged filing (.htm), a reviewed
-            tags.csv. None: those of the data folder, where the program needs them.
+            tags.csv. Where no program is named, the facts that come with abduce vote beside them; where one
+            is named and none are given, those of the data folder do, or else those that come with abduce.
         scope: whose already-tagged facts the program may use. ``others``: never those of the facts' own
-            company; ``own``: its earlier filings too. None: as the program has it; ``own`` where no program
-            is given.
+            company; ``own``: its earlier filings too. None: as the program has it; where none is named,
+            ``own`` for a company of which there are any.
         schema: the dimension schema: a bundled name, a TOML file, or one at hand.
         retriever: the first stage: one at hand, or its settings (``{"kind": "dense"}``); None: BM25, or the
             index of the taxonomy's folder.
@@ -98,27 +100,26 @@ class Tagger:
     ) -> None:
         from ..data.folder import DataFolder
         from ..retrievers.errors import InputError
-        from .row import choose_row
         from .setup import Setup
 
         if concurrency < 1:
             raise InputError(f"must be at least 1, not {concurrency}", field="concurrency")
         files = [Path(p) for p in ([precedents] if isinstance(precedents, str | Path) else precedents)]
-        row = choose_row(program, scope, bool(files))
         folder = DataFolder.find(data)
-        self._setup = Setup(row, folder, taxonomy, files, schema, retriever, calibration, company)
+        self._setup = Setup(taxonomy, program, files, scope, schema, retriever, folder, calibration, company)
+        named = self._setup.named
+        needed = named is not None and named.spec.needs_model
         self.each_fact = each_fact
-        self.concurrency = concurrency if row.spec.needs_model else 1
+        self.concurrency = concurrency if needed else 1
         self._closing = ExitStack()
         self._models: Models | None = None
-        self._lm = self._opened(lm, cache)
+        self._lm = self._opened(lm, cache, f"the program {program!r}" if needed else None)
 
-    def _opened(self, lm: Any, cache: bool) -> Any:
+    def _opened(self, lm: Any, cache: bool, needed: str | None) -> Any:
         """The caller's own model, or None; opens an ``[lm]`` table where the program calls a model."""
         from ..lm.options import lm_table
         from ..lm.use import open_models
 
-        needed = f"the program {self.row.name!r}" if self.row.spec.needs_model else None
         if isinstance(lm, str | Path):
             lm = lm_table(Path(lm))
         if lm is None and needed:
@@ -130,11 +131,6 @@ class Tagger:
             self._models = self._closing.enter_context(open_models(lm or {}, needed, cache=cache))
             return None
         return lm if needed else None
-
-    @property
-    def row(self) -> Row:
-        """The row that tags: its name, and what it is."""
-        return self._setup.row
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -218,14 +214,14 @@ class Tagger:
             if gold:
                 raise
             golds = e
-        calibration = self._setup.calibration(tell)
-        ready = self._setup.ready(given, tell)
+        ready = self._setup.ready(given.facts, tell)
+        calibration = self._setup.calibration(ready.row, tell)
         with self._in_context():
             tags = tuple(self._tags(given.facts, ready, calibration, progress, traces))
         return Tags(
             tags,
             self.taxonomy,
-            self.row.name,
+            ready.row.name,
             ready.parts.serializer,
             given.name,
             golds,
@@ -261,10 +257,10 @@ class Tagger:
         fact = next((f for f in given.facts if f.fact_id == fact_id), None)
         if fact is None:
             raise InputError(f"no fact {fact_id!r}", file=given.file, field="fact_id")
-        ready = self._setup.ready(given, log_note)
+        ready = self._setup.ready(given.facts, log_note)
         gold = (given.gold if given.document is None else given.document.gold).get(fact_id, "")
         with self._in_context():
-            return Trail(fact, ready.program(fact)(fact=fact), ready.parts, self.row.name, gold)
+            return Trail(fact, ready.program(fact)(fact=fact), ready.parts, ready.row.name, gold)
 
     def code_note(self, note: str | Path, mentions: str | Path, top: int = 10) -> Codes:
         """Codes for the mentions of a note, and the exclusion notes that bear on them.
@@ -278,10 +274,19 @@ class Tagger:
         Raises:
             InputError: what is wrong with the note, the mentions or a code.
         """
+        from .log import log_note
         from .notes.codes import code_note
 
+        notes: list[str] = []
+
+        def ready(facts: Sequence[Fact]) -> Coder:
+            return self._setup.coder(facts, notes.append)
+
         with self._in_context():
-            return code_note(note, mentions, self._setup.coder(), top)
+            codes = code_note(note, mentions, ready, self._setup.domain.fact_constants, top)
+        for line in notes:
+            log_note(line)
+        return codes
 
     def _read(self, what: What | None, contexts: str | Path | None, skip_bad: bool, tell: Tell) -> Given:
         from .inputs import read_given, year_note
@@ -295,8 +300,6 @@ class Tagger:
             contexts=None if contexts is None else Path(contexts),
             skip_bad=skip_bad,
         )
-        if setup.leaves_out:
-            given.check_named()
         year = year_note(given, setup.taxonomy)
         for line in (*given.notes, *([year] if year else [])):
             tell(line)

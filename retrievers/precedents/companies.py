@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .loci import company_key, spellings
 
 
@@ -27,6 +29,15 @@ class Companies:
             number = known if known >= 0 else len(self._numbers)
             self._enter(key, number)
         return number
+
+    def entered(self) -> dict[str, int]:
+        """Every key with its number, in the order that they were entered."""
+        return {key: self._numbers[key] for key in sorted(self._places, key=self._places.__getitem__)}
+
+    def enter_all(self, numbers: Mapping[str, int]) -> None:
+        """Enter keys with their numbers, as :meth:`entered` gives them."""
+        for key, number in numbers.items():
+            self._enter(key, number)
 
     def unite(self, name: str, other: str) -> None:
         """Take two names for the same company, whatever they look like (a ticker and a name). Do it before

@@ -31,13 +31,14 @@ __all__ = ["Neighbour", "Precedents", "Scope", "Tagged", "Vote", "Weights"]
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A precedent as evidence: where it stands, its concept, and its share of the votes."""
+    """A precedent as evidence: its concept, where it stands (``where`` is its row header, or what stands
+    around a mention), and its share of the votes."""
 
     concept: str
     fact_id: str
     filing_id: str
     company: str
-    row_header: str
+    where: str
     column_header: str
     weight: float
     same_company: bool
@@ -45,76 +46,86 @@ class Neighbour:
 
     @property
     def locus(self) -> str:
-        return " / ".join(h for h in (self.row_header, self.column_header) if h)
+        return " / ".join(h for h in (self.where, self.column_header) if h)
 
 
 @dataclass(frozen=True, eq=False)
 class Vote:
     """How the precedents voted for the concept of one fact.
 
-    ``voters`` are groups of equal precedents of the shelf and ``weights`` their votes (both of shape (n,));
-    ``allowed`` is how many groups were allowed to vote; ``fell_back`` says that the datatype was missing or
-    unknown, so that all were.
+    ``voters`` are groups of equal precedents, ``of`` the shelves that they stand on, by number, and
+    ``weights`` their votes; ``alike`` says how alike the loci are (:meth:`.shelf.Shelf.alike`), ``decided``
+    which precedents are decisions of the fact's own company (:meth:`.shelf.Shelf.decided`). All are of shape
+    (n,). ``allowed`` is how many groups were allowed to vote; ``fell_back`` says that the datatype was
+    missing or unknown, so that all were.
     """
 
     fact: Fact
-    shelf: Shelf | None
+    shelves: Sequence[Shelf]
+    of: npt.NDArray[np.int64]
     voters: npt.NDArray[np.int64]
     weights: Floats
+    alike: Floats
+    decided: npt.NDArray[np.bool_]
     allowed: int
     fell_back: bool
     once: bool
-    company: int
+
+    def _column(self, name: str) -> npt.NDArray[np.int64]:
+        """A column of the voters; codes of different shelves differ."""
+        found = np.zeros(len(self.voters), dtype=np.int64)
+        for number, shelf in enumerate(self.shelves):
+            here = self.of == number
+            found[here] = shelf.columns[name][self.voters[here]].astype(np.int64) + (number << 32)
+        return found
+
+    def concepts(self) -> list[str]:
+        """The concept of each voter."""
+        found = []
+        for number, voter in zip(self.of.tolist(), self.voters.tolist(), strict=True):
+            shelf = self.shelves[number]
+            found.append(shelf.concepts[int(shelf.columns["concept"][voter])])
+        return found
 
     def ranking(self, k: int = 200) -> Ranking:
         """The concepts by their share of the votes, best first; ties by id."""
-        if self.shelf is None or not len(self.voters):
+        if not len(self.voters):
             return Ranking([], np.zeros(0), {}, self.allowed, self.fell_back)
-        columns = self.shelf.columns
-        concepts, inverse = np.unique(columns["concept"][self.voters], return_inverse=True)
-        n = len(concepts)
-        contexts = columns["context"][self.voters] if self.once else None
-        tally = _tally(inverse, self.weights, n, contexts)
+        ids, inverse = np.unique(np.array(self.concepts(), dtype=object), return_inverse=True)
+        n = len(ids)
+        tally = _tally(inverse, self.weights, n, self._column("context") if self.once else None)
         share = tally / tally.sum()
-        ids = np.array([self.shelf.concepts[c] for c in concepts], dtype=object)
         order = np.lexsort((ids.astype(str), -share))[:k]
         parts = {
             "share": share,
-            "companies": _distinct(inverse, columns["company"][self.voters], n),
+            "companies": _distinct(inverse, self._column("company"), n),
             "precedents": np.bincount(inverse, minlength=n).astype(np.float64),
+            "alike": _most(inverse, self.alike, n),
+            "decided": _most(inverse, self.decided.astype(np.float64), n),
         }
         kept = {name: values[order] for name, values in parts.items()}
         return Ranking(ids[order].tolist(), share[order], kept, self.allowed, self.fell_back)
 
     def nearest(self, n: int = 3, distinct: bool = True) -> list[Neighbour]:
-        """The nearest precedents themselves, best first; where ``distinct``, one a concept."""
+        """The nearest precedents themselves, best first; where ``distinct``, one per concept."""
         found: list[Neighbour] = []
         seen: set[str] = set()
-        if self.shelf is None:
-            return found
         total = float(self.weights.sum())
+        concepts = self.concepts()
         for i in np.argsort(-self.weights, kind="stable"):
             if len(found) >= n:
                 break
-            group = int(self.voters[i])
-            concept = self.shelf.concepts[int(self.shelf.columns["concept"][group])]
-            if distinct and concept in seen:
+            if distinct and concepts[i] in seen:
                 continue
-            seen.add(concept)
-            shown = self.shelf.shown[group]
-            own = self.company >= 0 and int(self.shelf.columns["company"][group]) == self.company
+            seen.add(concepts[i])
+            shelf, group = self.shelves[int(self.of[i])], int(self.voters[i])
+            shown = shelf.shown[group]
+            company = shelf.companies.find(self.fact.company)
+            own = company >= 0 and int(shelf.columns["company"][group]) == company
+            same = own and group in shelf.values.find(company, value_key(self.fact.value))
+            weight = float(self.weights[i]) / total
             found.append(
-                Neighbour(
-                    concept=concept,
-                    fact_id=shown.fact_id,
-                    filing_id=shown.filing_id or "",
-                    company=shown.company or "",
-                    row_header=shown.row_header or shown.context.text[_window(shown)],
-                    column_header=shown.column_header or "",
-                    weight=float(self.weights[i]) / total,
-                    same_company=own,
-                    same_value=own and value_key(shown.value) == value_key(self.fact.value),
-                )
+                Neighbour(concepts[i], *shown, weight=weight, same_company=own, same_value=bool(same))
             )
         return found
 
@@ -134,7 +145,8 @@ class Precedents:
     no part.
 
     A ranking's components are ``share`` (of the votes, in [0, 1]; also the score), ``companies`` and
-    ``precedents`` (how many of each voted for the concept). Its ``candidates`` is the number of groups of
+    ``precedents`` (how many of each voted for the concept), ``alike`` and ``decided`` (of its best voter, see
+    :class:`Vote`). Its ``candidates`` is the number of groups of
     equal precedents that were allowed to vote. Safe to share between threads.
 
     Raises:
@@ -159,11 +171,54 @@ class Precedents:
         if not by:
             raise InputError("there are no precedents")
         self.neighbours = neighbours
+        self.left_out: frozenset[str] = frozenset()
         self.size = sum(map(len, by.values()))
         self.nameless = sum(not company_key(t.fact.company or "") for found in by.values() for t in found)
-        self.weights = {"table": TABLE, "text": _text_weights(by.get("text", [])), **(weights or {})}
-        self._shelves = {modality: Shelf(found, self.companies) for modality, found in by.items()}
+        known = {"table": TABLE, "text": _text_weights(by.get("text", [])), **(weights or {})}
+        self.shelves = [
+            (modality, Shelf.of(found, self.companies), known[modality]) for modality, found in by.items()
+        ]
         self._memo = Memo()
+
+    @classmethod
+    def of_shelves(
+        cls,
+        shelves: Iterable[tuple[str, Shelf, Weights]],
+        size: int,
+        nameless: int,
+        neighbours: int = 300,
+        left_out: Iterable[str] = (),
+    ) -> Precedents:
+        """An index of shelves that are at hand, each with its modality and weights.
+
+        Args:
+            shelves: at least one.
+            size, nameless: how many precedents there are, and how many do not say whose they are.
+            neighbours: how many vote.
+            left_out: filings that never vote.
+        """
+        made = cls.__new__(cls)
+        made.shelves, made.size, made.nameless = list(shelves), size, nameless
+        made.neighbours, made.left_out = neighbours, frozenset(left_out)
+        made.companies = made.shelves[0][1].companies
+        made._memo = Memo()
+        return made
+
+    def beside(self, other: Precedents) -> Precedents:
+        """Both together; the best of all vote."""
+        return self.of_shelves(
+            [*self.shelves, *other.shelves],
+            self.size + other.size,
+            self.nameless + other.nameless,
+            self.neighbours,
+            self.left_out | other.left_out,
+        )
+
+    def without(self, filings: Iterable[str]) -> Precedents:
+        """The same index, in which these filings never vote."""
+        return self.of_shelves(
+            self.shelves, self.size, self.nameless, self.neighbours, self.left_out | set(filings)
+        )
 
     def __len__(self) -> int:
         return self.size
@@ -174,7 +229,11 @@ class Precedents:
     @property
     def concepts(self) -> set[str]:
         """Every concept that some precedent has."""
-        return {c for shelf in self._shelves.values() for c in shelf.concepts}
+        return {c for _, shelf, _ in self.shelves for c in shelf.concepts}
+
+    def knows(self, company: str | None) -> bool:
+        """Whether some precedent is of a company."""
+        return any(shelf.companies.find(company) >= 0 for _, shelf, _ in self.shelves)
 
     def rank(self, fact: Fact, k: int = 200, scope: Scope = "others") -> Ranking:
         """The concepts that the nearest precedents vote for, best first; ties by id.
@@ -186,7 +245,6 @@ class Precedents:
 
         Raises:
             ValueError: ``k`` below 1, or another scope.
-            InputError: scope ``others``, and the fact does not say whose it is though precedents do.
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
@@ -196,33 +254,55 @@ class Precedents:
         """Let the nearest precedents vote; see :meth:`rank`."""
         if scope not in ("others", "own"):
             raise ValueError(f"the scope is 'others' or 'own', not {scope!r}")
-        shelf = self._shelves.get(fact.modality)
-        weights = self.weights[fact.modality]
-        company = self.companies.find(fact.company)
-        voters, votes = np.zeros(0, dtype=np.int64), np.zeros(0)
-        allowed, fell_back = 0, False
-        if shelf is not None:
-            able = shelf.allowed(fact, scope, self._memo)
-            groups, fell_back, allowed = able.groups, able.fell_back, len(able)
-            scores = shelf.scores(fact, locus_of(fact), able, weights, scope, self._memo)
-            best = np.arange(allowed)
-            if allowed > self.neighbours:
-                best = np.sort(np.argpartition(-scores, self.neighbours - 1)[: self.neighbours])
-            chosen = scores[best].astype(np.float64)
-            voters = groups[best]
-            votes = np.exp(chosen - chosen.max(initial=-np.inf)) if allowed else votes
-        return Vote(fact, shelf, voters, votes, allowed, fell_back, weights.once, company)
-
-
-def _window(fact: Fact) -> slice:
-    start, end = fact.mention_start or 0, fact.mention_end or 0
-    return slice(max(0, start - 60), end + 50)
+        chosen = [(shelf, weights) for modality, shelf, weights in self.shelves if modality == fact.modality]
+        of, groups, scores = [], [], []
+        fell_back, locus = False, locus_of(fact)
+        for number, (shelf, weights) in enumerate(chosen):
+            able = shelf.allowed(fact, scope, self._memo, self.left_out)
+            fell_back = fell_back or able.fell_back
+            of.append(np.full(len(able), number))
+            groups.append(able.groups)
+            scores.append(shelf.scores(fact, locus, able, weights, scope, self._memo))
+        found = np.concatenate(scores) if scores else np.zeros(0, dtype=np.float32)
+        allowed = len(found)
+        best = np.arange(allowed)
+        if allowed > self.neighbours:
+            best = np.sort(np.argpartition(-found, self.neighbours - 1)[: self.neighbours])
+        nearest = found[best].astype(np.float64)
+        votes = np.exp(nearest - nearest.max(initial=-np.inf)) if allowed else np.zeros(0)
+        none = np.zeros(0, dtype=np.int64)
+        shelf_of = np.concatenate(of)[best] if of else none
+        voters = np.concatenate(groups)[best] if groups else none
+        alike, decided = np.zeros(len(voters)), np.zeros(len(voters), dtype=np.bool_)
+        for number, (shelf, weights) in enumerate(chosen):
+            here = shelf_of == number
+            alike[here] = shelf.alike(locus, voters[here], weights, self._memo)
+            decided[here] = shelf.decided(fact, locus, voters[here], self._memo)
+        return Vote(
+            fact,
+            [shelf for shelf, _ in chosen],
+            shelf_of,
+            voters,
+            votes,
+            alike,
+            decided,
+            allowed,
+            fell_back,
+            any(weights.once for _, weights in chosen),
+        )
 
 
 def _text_weights(tagged: Sequence[Tagged]) -> Weights:
     """Worded mentions are compared by their own words, numbers by their surroundings."""
     worded = sum(any(c.isalpha() for c in t.fact.value) for t in tagged)
     return MENTION if worded > len(tagged) / 2 else TEXT
+
+
+def _most(concepts: npt.NDArray[Any], values: Floats, n: int) -> Floats:
+    """The largest value of each concept."""
+    found = np.zeros(n)
+    np.maximum.at(found, concepts, values)
+    return found
 
 
 def _tally(concepts: npt.NDArray[Any], votes: Floats, n: int, contexts: npt.NDArray[Any] | None) -> Floats:

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...signatures.types import Fact
-from ..errors import InputError
 from .companies import Companies
 from .loci import (
     Locus,
@@ -31,7 +30,7 @@ from .loci import (
     row_tokens,
     value_key,
 )
-from .tokensets import Similarities, TokenSets
+from .tokensets import Similarities, TokenSets, key_of
 from .weights import Weights
 
 Scope = Literal["others", "own"]
@@ -79,55 +78,130 @@ _KIND = ("period", "digits", "year")
 COLUMNS = (*_FIELDS, *"context page content company filing datatype concept".split(), *_KIND)
 """What makes two precedents the same voter, each a code or a number."""
 
+KEPT = (*COLUMNS[: -len(_KIND)], "kind")
+"""The columns of a shelf; ``kind`` numbers its kinds: period, digits and year."""
+
+
+class Shown(NamedTuple):
+    """A precedent as people see it. ``where`` is its row header, or what stands around a mention."""
+
+    fact_id: str
+    filing_id: str
+    company: str
+    where: str
+    column_header: str
+
+    @classmethod
+    def of(cls, fact: Fact) -> Shown:
+        start, end = fact.mention_start or 0, fact.mention_end or 0
+        where = fact.row_header or fact.context.text[max(0, start - 60) : end + 50]
+        return cls(fact.fact_id, fact.filing_id or "", fact.company or "", where, fact.column_header or "")
+
+
+class SameValues(NamedTuple):
+    """Which groups have a figure of a company: hashes of both, ascending, and the group of each."""
+
+    keys: npt.NDArray[np.uint32]
+    groups: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, found: Mapping[tuple[int, str], set[int]]) -> SameValues:
+        keys = np.repeat([cls.key(*pair) for pair in found], [len(g) for g in found.values()])
+        groups = np.fromiter(itertools.chain.from_iterable(found.values()), dtype=np.int32, count=len(keys))
+        order = np.lexsort((groups, keys))
+        return cls(keys[order].astype(np.uint32), groups[order])
+
+    @staticmethod
+    def key(company: int, value: str) -> int:
+        return key_of((str(company), value)) & 0xFFFFFFFF
+
+    def find(self, company: int, value: str) -> npt.NDArray[np.int32]:
+        key = np.uint32(self.key(company, value))
+        return self.groups[np.searchsorted(self.keys, key) : np.searchsorted(self.keys, key, "right")]
+
 
 class Shelf:
-    """Precedents of one modality. Equal ones (a row's cells of several dates) are one group."""
+    """Precedents of one modality. Equal ones (a row's cells of several dates) are one group.
 
-    def __init__(self, tagged: Sequence[Tagged], companies: Companies) -> None:
-        self.codes = {name: Codes() for name in COLUMNS}
-        self.companies = companies
+    Args:
+        columns: :data:`KEPT`, each of shape (groups,).
+        kinds: shape (kinds, 3).
+        sets: the token sets of loci, source contexts and the texts above them.
+        codes: the numbers of source contexts, contents, filings and datatypes.
+        concepts: their ids by number.
+        values: the figures of companies.
+        shown: the first precedent of each group.
+        companies: the numbers of companies.
+        latest: the latest taxonomy year; 0: none is known.
+        decides: whether they are a person's decisions, or what a company filed; not a collection.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, npt.NDArray[Any]],
+        kinds: npt.NDArray[np.int32],
+        sets: Mapping[str, TokenSets],
+        codes: Mapping[str, Codes],
+        concepts: Sequence[str],
+        values: SameValues,
+        shown: Sequence[Shown],
+        companies: Companies,
+        latest: int,
+        decides: bool = True,
+    ) -> None:
+        self.columns, self.kinds, self.sets, self.codes = columns, kinds, sets, codes
+        self.concepts, self.values, self.shown, self.companies = concepts, values, shown, companies
+        self.latest, self.decides = latest, decides
+        self.ends = np.array([declared_end(f) for f in codes["filing"].numbers])
+
+    @classmethod
+    def of(cls, tagged: Sequence[Tagged], companies: Companies) -> Shelf:
+        """The shelf of some precedents, at least one."""
+        codes = {name: Codes() for name in COLUMNS}
         groups: dict[tuple[int, ...], int] = {}
-        self.shown: list[Fact] = []
-        pages, places = _Pages(), _Places(self.codes)
-        self.values: dict[tuple[int, str], set[int]] = {}
-        self.latest = max((_year(t.fact.taxonomy_year) for t in tagged), default=0)
-        filing, datatype, tag = (self.codes[name] for name in ("filing", "datatype", "concept"))
+        shown: list[Shown] = []
+        pages, places = _Pages(), _Places(codes)
+        values: dict[tuple[int, str], set[int]] = {}
+        filing, datatype, tag = (codes[name] for name in ("filing", "datatype", "concept"))
         for fact, concept in tagged:
             company = companies.code(fact.company)
             header, chain, column, mention, period, digits = places(fact)
-            context, page, content = pages(fact, self.codes)
+            context, page, content = pages(fact, codes)
             group = (
                 *(header, chain, column, mention, context, page, content, company, filing(fact.filing_id)),
                 *(datatype(fact.datatype), tag(concept), period, digits, _year(fact.taxonomy_year)),
             )
             number = groups.setdefault(group, len(groups))
-            if number == len(self.shown):
-                self.shown.append(fact)
-            self.values.setdefault((company, value_key(fact.value)), set()).add(number)
+            if number == len(shown):
+                shown.append(Shown.of(fact))
+            values.setdefault((company, value_key(fact.value)), set()).add(number)
         n, width = len(groups), len(COLUMNS)
         rows = np.fromiter(itertools.chain.from_iterable(groups), dtype=np.int32, count=n * width)
         table = rows.reshape(n, width)
-        self.columns = dict(zip(COLUMNS, np.ascontiguousarray(table.T), strict=True))
-        self.kinds, kind = np.unique(table[:, -len(_KIND) :], axis=0, return_inverse=True)
-        self.columns["kind"] = kind.astype(np.int32).ravel()
-        self.sets = {name: TokenSets(list(self.codes[name].numbers)) for name in _FIELDS}
-        self.sets |= {name: TokenSets(found) for name, found in pages.tokens.items()}
-        self.concepts = list(self.codes["concept"].numbers)
-        self.ends = np.array([declared_end(f) for f in filing.numbers])
+        kinds, kind = np.unique(table[:, -len(_KIND) :], axis=0, return_inverse=True)
+        columns = dict(zip(COLUMNS, np.ascontiguousarray(table.T), strict=True))
+        columns["kind"] = kind.astype(np.int32).ravel()
+        sets = {name: TokenSets(list(codes[name].numbers)) for name in _FIELDS}
+        sets |= {name: TokenSets(found) for name, found in pages.tokens.items()}
+        return cls(
+            {name: columns[name] for name in KEPT},
+            kinds,
+            sets,
+            {name: codes[name] for name in ("context", "content", "filing", "datatype")},
+            list(codes["concept"].numbers),
+            SameValues.of(values),
+            shown,
+            companies,
+            max((_year(t.fact.taxonomy_year) for t in tagged), default=0),
+        )
 
-    def allowed(self, fact: Fact, scope: Scope, memo: Memo) -> Voters:
-        """The groups that may vote.
+    def allowed(self, fact: Fact, scope: Scope, memo: Memo, left_out: frozenset[str] = frozenset()) -> Voters:
+        """The groups that may vote; never those of the filings ``left_out``.
 
-        Raises:
-            InputError: scope ``others`` and a fact that does not say whose it is, though precedents do.
+        A fact that does not say whose it is has no company that scope ``others`` could leave out.
         """
         codes = self.codes
         named = bool(company_key(fact.company or ""))
-        if scope == "others" and not named and self.companies.named:
-            raise InputError(
-                f"the fact {fact.fact_id!r} does not say whose it is, and scope 'others' leaves out "
-                "precedents of its company: give the company"
-            )
         company = self.companies.find(fact.company) if named else -1
         key = (
             codes["datatype"].get(fact.datatype) if fact.datatype is not None else -1,
@@ -136,6 +210,7 @@ class Shelf:
             None if fact.filing_id is None else codes["filing"].get(fact.filing_id),
             (company, self.companies.unknown) if scope == "others" and named else (),
             (company, declared_end(fact.filing_id)) if scope == "own" and company >= 0 else (-1, ""),
+            left_out,
         )
         return memo.voters((id(self), key), lambda: self._voters(*key))
 
@@ -147,18 +222,28 @@ class Shelf:
         filing: int | None,
         companies: tuple[int, ...],
         until: tuple[int, str],
+        left_out: frozenset[str],
     ) -> Voters:
         """Those of a datatype, where it is one (not -1), that are of none of the others, nor of a company's
-        filing whose period ended after ``until``."""
-        columns = self.columns
+        filing whose period ended after ``until``.
+
+        A fact that says no filing is of the filing that has its source context's text, where there is one.
+        """
+        columns, numbers = self.columns, self.codes["filing"]
         keep = columns["context"] != context
         if datatype >= 0:
             keep &= columns["datatype"] == datatype
         same = columns["content"] == content
+        unsaid = numbers.get(None)
+        gone = {numbers.get(name) for name in left_out}
         if filing is not None:
-            keep &= columns["filing"] != filing
-            same &= columns["filing"] == self.codes["filing"].get(None)
+            gone.add(filing)
+            same &= columns["filing"] == unsaid
+        else:
+            gone |= set(np.unique(columns["filing"][same]).tolist()) - {unsaid}
         keep &= ~same
+        for number in gone:
+            keep &= columns["filing"] != number
         for company in companies:
             keep &= columns["company"] != company
         mine, end = until
@@ -177,8 +262,8 @@ class Shelf:
                 continue
             tokens = getattr(locus, name)
             each = np.float32(weight) * memo.similarity(self.sets[name], tokens)
-            same = self.codes[name].get(tokens)
-            if bonus and same >= 0:
+            same = self.sets[name].find(tokens) if bonus else -1
+            if same >= 0:
                 each[same] += np.float32(bonus)
             total += each[voters[name]]
         near = memo.context(fact)
@@ -195,11 +280,41 @@ class Shelf:
         company = self.companies.find(fact.company)
         if scope == "own" and company >= 0:
             total += np.float32(weights.same_company) * (voters["company"] == company)
-            same_values = self.values.get((company, value_key(fact.value)))
-            if weights.same_value and same_values is not None:
-                found = np.fromiter(same_values, dtype=np.int64, count=len(same_values))
-                total += np.float32(weights.same_value) * np.isin(voters.groups, found, assume_unique=True)
+            same_values = self.values.find(company, value_key(fact.value))
+            if weights.same_value and len(same_values):
+                total += np.float32(weights.same_value) * np.isin(voters.groups, same_values)
         return total
+
+    def alike(
+        self, locus: Locus, groups: npt.NDArray[np.int64], weights: Weights, memo: Memo
+    ) -> Similarities:
+        """How alike the loci of some groups are to one, in [0, 1].
+
+        By the mention where mentions are words, by the innermost header or the whole chain, whichever is more
+        alike, in tables; 1 for numbers in texts, whose surroundings are never alike.
+        """
+        if weights.once:
+            return np.ones(len(groups), dtype=np.float32)
+        names = ("mention",) if weights.mention else ("header", "chain")
+        each = [memo.similarity(self.sets[n], getattr(locus, n))[self.columns[n][groups]] for n in names]
+        most: Similarities = np.maximum.reduce(each)
+        return most
+
+    def decided(
+        self, fact: Fact, locus: Locus, groups: npt.NDArray[np.int64], memo: Memo
+    ) -> npt.NDArray[np.bool_]:
+        """Which groups are of the fact's company and have its chain of headers (a mention's words, or what
+        surrounds it) and its kind of period."""
+        company = self.companies.find(fact.company) if self.decides else -1
+        name = "mention" if locus.mention else "chain"
+        place = self.sets[name].find(getattr(locus, name)) if company >= 0 and getattr(locus, name) else -1
+        if place < 0:
+            return np.zeros(len(groups), dtype=np.bool_)
+        columns = self.columns
+        found: npt.NDArray[np.bool_] = columns[name][groups] == place
+        found &= columns["company"][groups] == company
+        found &= self.kinds[columns["kind"][groups], 0] == locus.period
+        return found
 
 
 class Voters:
@@ -207,16 +322,16 @@ class Voters:
     is missing or unknown, so that groups of all datatypes are among them."""
 
     def __init__(
-        self, columns: Mapping[str, npt.NDArray[np.int32]], groups: npt.NDArray[np.int64], fell_back: bool
+        self, columns: Mapping[str, npt.NDArray[Any]], groups: npt.NDArray[np.int64], fell_back: bool
     ) -> None:
         self.groups, self.fell_back = groups, fell_back
         self._all = columns
-        self._own: dict[str, npt.NDArray[np.int32]] = {}
+        self._own: dict[str, npt.NDArray[Any]] = {}
 
     def __len__(self) -> int:
         return len(self.groups)
 
-    def __getitem__(self, name: str) -> npt.NDArray[np.int32]:
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
         """A column of these groups."""
         if name not in self._own:
             self._own[name] = self._all[name][self.groups]

@@ -134,7 +134,7 @@ def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) 
     if wanted is not None and wanted[1]:
         return _among(mention, wanted[0], wanted[1], coder)
     prediction = coder.program(fact=mention.fact)
-    hits = prediction.ranking.hits
+    hits = ranked(prediction)
     told = bool(hits)
     asked = ""
     if wanted is not None:
@@ -151,12 +151,12 @@ def _among(mention: Mention, category: str, children: Sequence[str], coder: Code
     """A mention coded among the billable codes of a category alone."""
     n = len(children)
     prediction = coder.within(children)(fact=mention.fact)
-    hits = prediction.ranking.hits
+    hits = ranked(prediction)
     told = n == 1 or bool(hits)
     asked = f"{category}: a category with {n:,} billable code{'s' if n > 1 else ''}, "
     asked += "ranked among these alone" if told else "and no word of the mention tells them apart"
-    ranked = {hit.id for hit in hits}
-    rest = [code for code in children if code not in ranked]
+    have = {hit.id for hit in hits}
+    rest = [code for code in children if code not in have]
     hits += [Hit(code, math.nan, place) for place, code in enumerate(rest, len(hits) + 1)]
     coded = Coded(mention, hits, told, asked=asked)
     return _with_evidence(coded, coder.taxonomy, prediction)
@@ -173,3 +173,12 @@ def _with_evidence(coded: Coded, taxonomy: Taxonomy, prediction: Any) -> Coded:
         if not coded.evidence and found is not None:
             coded.evidence = f"coded so before: {found['locus']} ({found['fact_id']})"
     return coded
+
+
+def ranked(prediction: Any) -> list[Hit]:
+    """The hits of a prediction that something speaks for: not those that stand at zero in every ranking
+    behind it, which only fill it up."""
+    rankings = prediction.trace.rankings or [prediction.ranking]
+    found = {h.id for ranking in rankings for h in ranking if h.score != 0.0}
+    hits = [hit for hit in prediction.ranking if hit.id in found]
+    return [Hit(h.id, h.score, rank, h.components) for rank, h in enumerate(hits, 1)]

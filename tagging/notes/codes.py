@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
 from ...retrievers.files import write_text
 from ...retrievers.taxonomy import Taxonomy
+from ...signatures.types import Fact
 from ..tags_file import csv_text
 from .coder import Coded, Coder, code_mentions
 from .note import read_mentions, read_note
@@ -74,13 +75,26 @@ class Codes(Sequence[Coded]):
         return f"{mentions}, {sum(bool(c.code) for c in self.coded)} coded, {warned} with warnings"
 
 
-def code_note(note: str | Path, mentions: str | Path, coder: Coder, top: int = 10) -> Codes:
+def code_note(
+    note: str | Path,
+    mentions: str | Path,
+    ready: Callable[[Sequence[Fact]], Coder],
+    constants: Mapping[str, str],
+    top: int = 10,
+) -> Codes:
     """Code the mentions of a note.
+
+    Args:
+        note, mentions: the files.
+        ready: gives what codes facts; called when both files are known to be sound.
+        constants: fields that every fact of the domain has.
+        top: how many codes of a mention count as its alternatives, at least 1.
 
     Raises:
         InputError: what is wrong with the note, the mentions or a code.
     """
-    asked = read_mentions(mentions, read_note(note), coder.constants)
+    asked = read_mentions(mentions, read_note(note), constants)
+    coder = ready([mention.fact for mention in asked])
     return Codes(tuple(code_mentions(asked, coder, top)), coder.taxonomy, top)
 
 

@@ -29,7 +29,8 @@ def test_it_writes_the_tags_and_prints_score_and_notes(cli, pages):
     assert f"4 facts tagged: {out}" in " ".join(ran.out.split())
     assert "new: 4 tagged facts of concepts" in ran.out
     assert "1.000" in ran.out
-    assert "\nnote: 4 precedents are of a filing that is tagged itself" in ran.err
+    assert "note: 4 precedents are of a filing that is tagged itself" in ran.err
+    assert "note: tagged by 'precedents (own), decisions first'" in ran.err
 
 
 def test_it_shows_the_tags_or_explains_one(cli, pages):

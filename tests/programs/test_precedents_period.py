@@ -85,10 +85,10 @@ def test_fill_stays_behind_the_votes():
 
 def test_components_move_with_their_concept():
     ranking = Ranking.of(["a", "b"], [3.0, 2.0], components={"companies": np.array([7.0, 9.0])})
-    moved = weighed(ranking, lambda id_: 0.5 if id_ == "a" else 1.0)
+    moved = weighed(ranking, lambda id_: 0.5 if id_ == "a" else 1.0, PrecedentsConfig())
     assert (moved.ids, moved.scores.tolist()) == (["b", "a"], [2.0, 1.5])
     assert moved.components["companies"].tolist() == [9.0, 7.0]
-    assert weighed(ranking, lambda id_: 1.0) is ranking
+    assert weighed(ranking, lambda id_: 1.0, PrecedentsConfig()) is ranking
 
 
 def test_settings():

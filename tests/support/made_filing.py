@@ -46,7 +46,8 @@ def page(
 def write_concepts(folder: Path, count: int) -> None:
     """``concepts.jsonl`` with T0, T1, ..."""
     concepts = [
-        {"id": f"T{i}", "label": f"concept {i}", "datatype": "monetaryItemType"} for i in range(count)
+        {"id": f"T{i}", "label": f"concept {i} of 2024 and 2023", "datatype": "monetaryItemType"}
+        for i in range(count)
     ]
     (folder / "concepts.jsonl").write_text("\n".join(map(json.dumps, concepts)))
 

@@ -227,7 +227,7 @@ def test_no_confidence_for_a_list_of_ones_own(folder):
 def test_the_bundled_calibration_is_of_the_bundled_taxonomy(folder):
     tags = Tagger().tag(folder / "new.htm")
     assert all(0 < t.confidence < 1 for t in tags)
-    tags = Tagger(precedents=folder / "old.htm").tag(folder / "new.htm")
+    tags = Tagger(program="precedents (own)", precedents=folder / "old.htm").tag(folder / "new.htm")
     assert any("with other precedents than these: it is a guide" in note for note in tags.notes)
 
 

@@ -1,7 +1,6 @@
 """What the votes of precedents may and may not rest on: years, companies, filings that are not told."""
 
 import pytest
-from abduce.retrievers.errors import InputError
 from abduce.retrievers.precedents.index import Precedents, Tagged, Weights
 from abduce.signatures.types import Fact, SourceContext
 
@@ -51,11 +50,9 @@ class TestOthers:
         assert sorted(index.rank(QUERY).ids) == ["C0", "C3"]
         assert len(index.rank(QUERY, scope="own")) == 4
 
-    def test_a_fact_that_does_not_say_is_refused(self):
+    def test_a_fact_that_does_not_say_has_no_company_to_leave_out(self):
         nobody = QUERY.model_copy(update={"company": None})
-        with pytest.raises(InputError, match="does not say whose it is"):
-            self.index("ACME", None).rank(nobody)
-        assert len(self.index("ACME", None).rank(nobody, scope="own")) == 2
+        assert sorted(self.index("ACME", None).rank(nobody).ids) == ["C0", "C1"]
 
     def test_where_nobody_names_companies_they_play_no_part(self):
         index = self.index(None, None)
@@ -73,6 +70,13 @@ class TestFilings:
         known = Precedents([Tagged(fact("p", filing="F1", text="<table>7</table>"), "A"), other])
         assert known.rank(same.model_copy(update={"filing_id": None})).ids == ["B"]
         assert known.rank(same).ids[0] == "A"  # both say, and differ: last year's text again
+
+    def test_a_fact_that_says_no_filing_is_of_the_one_that_has_its_table(self):
+        mine = [fact("p", filing="F1", text="<table>7</table>"), fact("o", filing="F1", text="other")]
+        index = Precedents([*(Tagged(f, "A") for f in mine), Tagged(fact("z", filing="F2"), "B")])
+        query = fact("q", filing=None, company=None, text="<table><tr>7</tr></table>")
+        assert index.rank(query).ids == ["B"]
+        assert sorted(index.without(["F2"]).rank(query.model_copy(update={"filing_id": "Q"})).ids) == ["A"]
 
     @pytest.mark.parametrize(
         "copy",
