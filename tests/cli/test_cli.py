@@ -120,7 +120,9 @@ class TestTag:
 
     def test_inline_contexts_and_csv_facts(self, cli, folder, tmp_path):
         facts = tmp_path / "facts.csv"
-        facts.write_text("fact_id,value,datatype,row_header,source_context\nf1,7,monetaryItemType,Cash,a 7\n")
+        facts.write_text(
+            "fact_id,value,datatype,row_header,source_context\nf1,7,monetaryItemType,Cash,<table>7</table>\n"
+        )
         ran = cli("tag", facts, "--data", folder.path)
         assert ran.code == 0
         assert "Cash" in ran.out
