@@ -94,8 +94,6 @@ def review(
         what, taxonomy, program, precedents or [], precedent_scope, contexts, mentions, schema, data, company,
         calibration, skip_bad, lm, console,
     )  # fmt: skip
-    for line in tags.notes:
-        notes.print(f"note: {line}", markup=False, highlight=False, soft_wrap=True)
     known = {tag.fact.fact_id for tag in tags}
     for path, decisions in zip(merge or (), said, strict=True):
         if not known & decisions.keys():
@@ -172,7 +170,8 @@ def _tags(
         company=company,
     ) as tagger:
         if mentions is not None:
-            return tags_of_note(tagger.code_note(what, mentions), what, tagger.row.name)
+            codes = tagger.code_note(what, mentions)
+            return tags_of_note(codes, what, codes.program)
         if is_tags_file(what):
             return tags_of_file(what, tagger.taxonomy)
         with count_bar(console) as bar:

@@ -227,8 +227,9 @@ class Setup:
         ready = self.ready(facts, tell)
         within = partial(build_within, ready.row.spec, ready.parts)
         partly = self.domain.load is not None and self.index
-        release = {"release": self._release} if partly else {}
-        return Coder(self.taxonomy, ready.words, within, self.domain.fact_constants, **release)
+        release = self._release if partly else lambda: None
+        constants = self.domain.fact_constants
+        return Coder(self.taxonomy, ready.words, within, constants, release, ready.row.name)
 
     def _release(self) -> Taxonomy | None:
         """Every code of the domain's release, or None where the data folder has no inventory."""

@@ -26,6 +26,7 @@ class Coder:
         constants: fields that every fact of the domain has.
         release: gives all codes where ``taxonomy`` may hold a part of them, else None; called where a code of
             the user's is not in the taxonomy.
+        name: the program's row.
     """
 
     taxonomy: Taxonomy
@@ -33,6 +34,7 @@ class Coder:
     within: Callable[[Sequence[str]], Any]
     constants: Mapping[str, str] = field(default_factory=dict)
     release: Callable[[], Taxonomy | None] = lambda: None
+    name: str = ""
 
 
 @dataclass

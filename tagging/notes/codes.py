@@ -36,11 +36,13 @@ class Codes(Sequence[Coded]):
         coded: one per mention.
         taxonomy: the codes' taxonomy.
         top: how many codes of a mention are shown, at least 1.
+        program: the row that coded.
     """
 
     coded: tuple[Coded, ...]
     taxonomy: Taxonomy
     top: int = 10
+    program: str = ""
 
     @overload
     def __getitem__(self, index: int) -> Coded: ...
@@ -95,7 +97,7 @@ def code_note(
     """
     asked = read_mentions(mentions, read_note(note), constants)
     coder = ready([mention.fact for mention in asked])
-    return Codes(tuple(code_mentions(asked, coder, top)), coder.taxonomy, top)
+    return Codes(tuple(code_mentions(asked, coder, top)), coder.taxonomy, top, coder.name)
 
 
 def _cells(one: Coded, taxonomy: Taxonomy, top: int) -> dict[str, object]:
