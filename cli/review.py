@@ -89,7 +89,7 @@ def review(
     _check(what, out, serve)
     said = [read_decisions(path) for path in merge or ()]
     earlier = read_decisions(what) if mentions is None and is_tags_file(what) else {}
-    console, notes = Console(), Console(stderr=True)
+    console = Console()
     tags = _tags(
         what, taxonomy, program, precedents or [], precedent_scope, contexts, mentions, schema, data, company,
         calibration, skip_bad, lm, console,
