@@ -3,67 +3,29 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import re
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO
 
 from ..retrievers.errors import InputError
+from ..retrievers.outside import Bounded, open_outside
 
 MAX_BYTES = 512 * 1024 * 1024
 """Bytes of a document after unpacking; a larger one is refused."""
 
 _CHUNK = 1 << 20
-_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9._-]+)""")
+_DECLARED = re.compile(rb"""(?:charset|encoding)\s{0,20}=\s{0,20}["']?\s{0,20}([A-Za-z0-9._-]{1,40})""")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-class Bounded(io.RawIOBase):
-    """A byte stream that complains once more than ``limit`` bytes were read."""
-
-    def __init__(self, stream: IO[bytes], path: Path, limit: int) -> None:
-        self._stream, self._path, self._limit, self._read = stream, path, limit, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        try:
-            data = self._stream.read(_CHUNK if size is None or size < 0 else size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-            raise InputError(f"truncated or corrupt ({e})", file=self._path) from e
-        self._read += len(data)
-        if self._read > self._limit:
-            raise InputError(f"is larger than {self._limit // 2**20} MB after unpacking", file=self._path)
-        return data
-
-
-@contextmanager
-def open_bytes(path: Path, limit: int = MAX_BYTES) -> Iterator[Bounded]:
+def open_bytes(path: Path, limit: int = MAX_BYTES) -> AbstractContextManager[Bounded]:
     """The bytes of a file, gzip unpacked where they are gzip.
 
     Raises:
-        InputError: no such file, a folder, not permitted, corrupt gzip, or more than ``limit`` bytes.
+        InputError: the gate refuses it (:mod:`abduce.retrievers.outside`), or it is over ``limit`` bytes.
     """
-    if not path.exists():
-        raise InputError("no such file", file=path)
-    if path.is_dir():
-        raise InputError("is a folder, not a file", file=path)
-    try:
-        with path.open("rb") as raw:
-            magic = raw.read(2)
-            raw.seek(0)
-            if magic == b"\x1f\x8b":
-                with gzip.open(raw) as unpacked:
-                    yield Bounded(unpacked, path, limit)  # type: ignore[arg-type]
-            else:
-                yield Bounded(raw, path, limit)
-    except PermissionError as e:
-        raise InputError("may not be read (permission denied)", file=path) from e
+    return open_outside(path, limit)
 
 
 def find_encoding(path: Path, limit: int = MAX_BYTES) -> str:
@@ -101,11 +63,20 @@ def find_encoding(path: Path, limit: int = MAX_BYTES) -> str:
 
 
 def _known(name: str) -> str | None:
+    """The codec of a declared charset; None for one that a page in ASCII letters cannot be in, that decodes
+    to something other than text, or that is unknown."""
     try:
-        found = codecs.lookup(name).name
-    except LookupError:
+        found = codecs.lookup(name)
+    except (LookupError, ValueError):
         return None
-    return {"ascii": None, "iso8859-1": "cp1252"}.get(found, found)
+    if not getattr(found, "_is_text_encoding", True) or found.name in _NOT_DECLARED:
+        return None
+    if found.name.startswith(("utf-16", "utf-32", "utf-7")):
+        return None
+    return {"ascii": None, "iso8859-1": "cp1252"}.get(found.name, found.name)
+
+
+_NOT_DECLARED = ("undefined", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
 
 
 class Utf8(io.RawIOBase):

@@ -8,46 +8,45 @@ from __future__ import annotations
 
 import csv
 import errno
-import gzip
+import io
 import itertools
 import os
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import orjson
 
 from ..signatures.toml import parse_toml
 from .errors import InputError
+from .outside import MAX_LINE, MAX_SETTINGS, open_outside, read_bytes
 
 Row = dict[str, Any]
+
+MAX_COLUMNS = 16_384
+"""Columns of a CSV file: as many as a spreadsheet has."""
 
 
 @contextmanager
 def open_text(path: Path, encoding: str = "utf-8-sig") -> Iterator[TextIO]:
-    """Open a text file, gzip-compressed where its name ends in ``.gz``; UTF-8 with or without a BOM, or in
-    another ``encoding``."""
-    if not path.exists():
-        raise InputError("no such file", file=path)
-    if path.is_dir():
-        raise InputError("is a folder, not a file", file=path)
-    try:
-        if path.suffix == ".gz":
-            stream: TextIO = gzip.open(path, "rt", encoding=encoding, newline="")  # noqa: SIM115
-        else:
-            stream = path.open("r", encoding=encoding, newline="")
-        with stream:
-            yield stream
-    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-        raise InputError(f"truncated or corrupt ({e})", file=path) from e
-    except UnicodeDecodeError as e:
-        raise InputError(
-            f"is not {encoding.removesuffix('-sig').upper()} ({e.reason} at byte {e.start})", file=path
-        ) from e
-    except PermissionError as e:
-        raise InputError("may not be read (permission denied)", file=path) from e
+    """Open a text file through the gate (:mod:`.outside`), gzip-compressed where its name ends in ``.gz``;
+    UTF-8 with or without a BOM, or in another ``encoding``.
+
+    Raises:
+        InputError: the gate refuses it, or it is in another encoding.
+    """
+    with open_outside(path, packed=path.suffix == ".gz", line=MAX_LINE) as raw:
+        buffered = io.BufferedReader(raw, 1 << 18)
+        try:
+            with io.TextIOWrapper(buffered, encoding=encoding, newline="") as stream:
+                yield stream
+        except UnicodeDecodeError as e:
+            name = encoding.removesuffix("-sig").upper()
+            raise InputError(f"is not {name} ({e.reason} at byte {e.start})", file=path) from e
 
 
 def read_jsonl(path: str | Path, bad: list[InputError] | None = None) -> Iterator[tuple[int, Row]]:
@@ -95,9 +94,11 @@ def read_csv(path: str | Path, encoding: str = "utf-8-sig") -> Iterator[tuple[in
         InputError: the file is missing, in another encoding, has no header, or a row has more cells than it.
     """
     path = Path(path)
-    csv.field_size_limit(64 * 1024 * 1024)
+    csv.field_size_limit(MAX_LINE)
     with open_text(path, encoding) as stream:
         header = stream.readline()
+        if max(map(header.count, ",;\t")) >= MAX_COLUMNS:
+            raise InputError(f"has more than {MAX_COLUMNS:,} columns", file=path, line=1)
         delimiter = "\t" if ".tsv" in path.suffixes else _delimiter(header)
         reader = csv.DictReader(
             itertools.chain([header] if header else [], stream), delimiter=delimiter, strict=True
@@ -124,14 +125,14 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     Raises:
         InputError: the file is missing, not UTF-8, or not TOML.
     """
-    path = Path(path)
-    with open_text(path) as stream:
-        try:
-            return parse_toml(stream.read())
-        except UnicodeDecodeError:
-            raise
-        except ValueError as e:
-            raise InputError(str(e), file=path) from e
+    try:
+        return parse_toml(read_bytes(path, MAX_SETTINGS).decode("utf-8-sig"))
+    except InputError:
+        raise
+    except UnicodeDecodeError as e:
+        raise InputError(f"is not UTF-8 ({e.reason} at byte {e.start})", file=path) from None
+    except ValueError as e:
+        raise InputError(str(e), file=path) from e
 
 
 def read_rows(path: str | Path, bad: list[InputError] | None = None) -> Iterator[tuple[int, Row]]:
@@ -179,6 +180,11 @@ _REASONS = {
     errno.ENOTDIR: "a part of the path is a file, not a folder",
     errno.EEXIST: "a file of that name is in the way",
     errno.EISDIR: "is a folder, not a file",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ELOOP: "links that lead in a circle",
+    errno.ENXIO: "nobody reads the pipe",
+    errno.EPIPE: "nobody reads the pipe",
+    errno.ENOENT: "there is no such folder to write to",
 }
 
 
@@ -208,21 +214,100 @@ def make_folder(path: Path) -> None:
         raise InputError("cannot be written: permission denied", file=path)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file by ``data`` in one step; its folder must exist.
+def check_writable(path: Path) -> None:
+    """Refuse early, before anything is computed, what :func:`write_bytes` would refuse in the end.
+
+    Raises:
+        InputError: no such folder, no permission, a folder, or a pipe that nobody reads.
+    """
+    with writing(path):
+        mode = _mode(path)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "")
+        if mode is not None and (not stat.S_ISREG(mode) or _is_descriptor(path)):
+            os.close(os.open(path, os.O_WRONLY | _NO_WAIT))
+            return
+        real = Path(os.path.realpath(path))
+        if not real.parent.is_dir():
+            raise InputError("there is no such folder to write to", file=path)
+        if not os.access(real.parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream whose bytes replace a file in one step at the end of the block; its folder must exist.
+
+    A link is followed and stays. A device or a pipe (``/dev/stdout``) is written to, never replaced.
 
     Raises:
         InputError: it cannot be written; the old file is then unchanged.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     with writing(path):
+        mode = _mode(path)
+        if mode is not None and (not stat.S_ISREG(mode) or _is_descriptor(path)):
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, "")
+            with os.fdopen(os.open(path, os.O_WRONLY | _NO_WAIT | os.O_TRUNC), "wb") as stream:
+                os.set_blocking(stream.fileno(), True)
+                yield stream
+            return
+        real = Path(os.path.realpath(path))
+        beside = real.with_name(f".abduce-{secrets.token_hex(8)}.part")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
-            beside.write_bytes(data)
-            beside.replace(path)
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+            beside.replace(real)
         finally:
             beside.unlink(missing_ok=True)
 
 
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+_DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Whether a path names something that is open already, which a rename would cut off."""
+    return os.path.abspath(path).startswith(_DESCRIPTORS)
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    except ValueError as e:
+        raise InputError(f"cannot be written: {e}", file=path) from None
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file by ``data`` in one step; see :func:`replacing`."""
+    with replacing(path) as stream:
+        stream.write(data)
+
+
 def write_text(path: Path, text: str) -> None:
-    """Replace a file by ``text`` (UTF-8) in one step; see :func:`write_bytes`."""
-    write_bytes(path, text.encode("utf-8"))
+    """Replace a file by ``text`` (UTF-8) in one step; see :func:`replacing`."""
+    write_bytes(path, text.encode("utf-8", "replace"))
+
+
+_FORMULA = re.compile(r"[=@\t\n]|[+-](?!\(?[\d.,\s]*\d\)?%?\Z)")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def csv_cell(value: object) -> str:
+    """A CSV cell that no spreadsheet takes for a formula or for the end of a line, and no terminal for a
+    command."""
+    text = "" if value is None else str(value)
+    text = _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return "'" + text if _FORMULA.match(text) else text
+
+
+def csv_text(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """Lines as CSV text under a header; every cell as :func:`csv_cell`."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(map(csv_cell, columns))
+    writer.writerows(map(csv_cell, line) for line in lines)
+    return stream.getvalue()

@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from .outside import Unreadable, regular_text
+
 UNKNOWN = "no such setting"
 
 
@@ -22,6 +24,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
         raise ValueError(f"is not TOML: {e}") from e
+    except RecursionError:
+        raise ValueError("is not TOML: it is nested too deeply") from None
 
 
 def problem(error: ValidationError) -> tuple[str, str]:
@@ -61,9 +65,12 @@ def named_text(name: str, folder: Traversable, what: str) -> str:
     """
     path = Path(name)
     if path.suffix == ".toml":
-        if not path.is_file():
-            raise ValueError(f"no {what} file {name}")
-        return path.read_text(encoding="utf-8")
+        try:
+            return regular_text(path)
+        except Unreadable as e:
+            if not path.exists():
+                raise ValueError(f"no {what} file {name}") from None
+            raise ValueError(f"the {what} file {name} {e}") from None
     found = folder / f"{name}.toml"
     if not found.is_file():
         known = sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))

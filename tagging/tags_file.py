@@ -59,15 +59,6 @@ where the fact should not be used."""
 FACT_COLUMNS = tuple(c for c in COLUMNS if c not in ("confidence", "source_of_evidence", "labelled"))
 """Columns of the tags CSV of a file of facts."""
 
-_FORMULA = re.compile(r"^[=@\t\r]|^[+-](?![\d.,(])")
-
-
-def cell(value: object) -> str:
-    """A CSV cell that no spreadsheet takes for a formula."""
-    text = "" if value is None else str(value)
-    return "'" + text if _FORMULA.match(text) else text
-
-
 def locus_of(fact: Fact, serializer: Serializer) -> str:
     """Where a fact stands, in one line."""
     if fact.modality == "table":
@@ -111,15 +102,6 @@ def tag_cells(tag: Tag, serializer: Serializer, top: int, unlabelled: bool = Fal
         "labelled": "no" if unlabelled else "",
         **provenance(fact, serializer),
     }
-
-
-def csv_text(columns: Sequence[str], lines: Iterable[Mapping[str, object]]) -> str:
-    """Lines as CSV text, with a header."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([cell(line[name]) for name in columns] for line in lines)
-    return stream.getvalue()
 
 
 def read_tags(path: Path, on_note: Callable[[str], None] = log_note) -> Iterator[Tagged]:
