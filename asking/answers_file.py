@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from pathlib import Path
 
 from ..retrievers.errors import InputError
-from ..retrievers.files import write_text
+from ..retrievers.files import csv_text, write_text
 from .answer import Answer
 
 COLUMNS = (
@@ -43,12 +41,9 @@ def as_jsonl(answers: Iterable[Answer]) -> str:
 def as_csv(answers: Iterable[Answer]) -> str:
     """A header and one line a question. ``cited`` and ``passages`` are passage ids, separated by blanks:
     those that the answer rests on, and all of its context."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    lines = []
     for answer in answers:
         ids = [passage.id for passage in answer.evidence]
         more = {"cited": " ".join(ids[n - 1] for n in answer.cited), "passages": " ".join(ids)}
-        values = [more[c] if c in more else getattr(answer, c) for c in COLUMNS]
-        writer.writerow(["" if v is None else v for v in values])
-    return stream.getvalue()
+        lines.append([more[c] if c in more else getattr(answer, c) for c in COLUMNS])
+    return csv_text(COLUMNS, lines)

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..retrievers.errors import InputError
+from ..retrievers.outside import open_outside
 from ..retrievers.profiles import ProfileFile
 from ..retrievers.taxonomy import Taxonomy
 from .domains import DOMAINS, Domain
@@ -100,9 +101,16 @@ def domain_named(name: str) -> Domain:
 
 
 def file_fingerprint(path: Path) -> str:
-    """A digest of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "blake2b").hexdigest()[:32]
+    """A digest of a file's bytes.
+
+    Raises:
+        InputError: it is no readable regular file.
+    """
+    digest = hashlib.blake2b()
+    with open_outside(path, packed=False) as stream:
+        for chunk in iter(stream.read, b""):
+            digest.update(chunk)
+    return digest.hexdigest()[:32]
 
 
 def bytes_fingerprint(data: bytes) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from ..retrievers.errors import InputError, MissingExtra
 from ..retrievers.files import Row
+from ..retrievers.outside import check_regular
 
 
 def read_parquet(path: Path) -> Iterator[tuple[int, Row]]:
@@ -25,8 +26,7 @@ def read_parquet(path: Path) -> Iterator[tuple[int, Row]]:
         import pyarrow.parquet as parquet
     except ImportError as e:
         raise MissingExtra("pyarrow", "dev") from e
-    if not path.is_file():
-        raise InputError("no such file", file=path)
+    check_regular(path)
     number = 0
     try:
         with parquet.ParquetFile(path) as stream:
@@ -34,7 +34,7 @@ def read_parquet(path: Path) -> Iterator[tuple[int, Row]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, plain_row(row)
-    except (pyarrow.ArrowInvalid, OSError) as e:
+    except (pyarrow.ArrowException, OSError, MemoryError, ValueError) as e:
         raise InputError(f"is not a readable Parquet file ({e})", file=path) from e
 
 

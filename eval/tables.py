@@ -6,14 +6,14 @@ mark for a significant difference to the baseline.
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from ..retrievers.files import csv_text
 
 Mark = Literal["", "+", "-"]
 """``+``: significantly above the baseline; ``-``: significantly below it."""
@@ -91,18 +91,17 @@ class Table:
         """Full precision, one column a figure: ``R@1``, and where they occur ``R@1 low``, ``R@1 high``,
         ``R@1 sd``, ``R@1 reference`` and ``R@1 mark``."""
         parts = [[p for p in _PARTS if self._has(i, p)] for i in range(len(self.columns))]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        heads = zip(self.columns, parts, strict=True)
-        writer.writerow([h for column, ps in heads for h in (column, *(f"{column} {p}" for p in ps))])
+        pairs = zip(self.columns, parts, strict=True)
+        heads = [h for column, ps in pairs for h in (column, *(f"{column} {p}" for p in ps))]
+        lines = []
         for row in self.rows:
             line: list[object] = []
             for value, ps in zip(row, parts, strict=True):
                 cell = value if isinstance(value, Cell) else None
                 line.append(_blank(cell.value if cell else value))
                 line += [_blank(getattr(cell, p, None)) for p in ps]
-            writer.writerow(line)
-        return out.getvalue()
+            lines.append(line)
+        return csv_text(heads, lines)
 
     def html(self) -> str:
         """A plain HTML table, as notebooks show it."""

@@ -8,6 +8,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from ..signatures.outside import plain
 from ..signatures.toml import problem
 
 
@@ -30,7 +31,7 @@ class InputError(ValueError):
     ) -> None:
         place = ":".join(str(p) for p in (file, line) if p is not None)
         parts = [p for p in (place, f"field {field!r}" if field else "", " ".join(message.split())) if p]
-        super().__init__(": ".join(parts))
+        super().__init__(plain(": ".join(parts)))
 
     @classmethod
     def of_validation(
@@ -59,4 +60,4 @@ def describe(error: Exception) -> dict[str, str]:
     """An exception as ``type``, ``message`` (one line) and ``at`` (file and line where it was raised)."""
     frames = traceback.extract_tb(error.__traceback__)
     at = f"{'/'.join(Path(frames[-1].filename).parts[-2:])}:{frames[-1].lineno}" if frames else ""
-    return {"type": type(error).__name__, "message": " ".join(str(error).split())[:2000], "at": at}
+    return {"type": type(error).__name__, "message": plain(" ".join(str(error).split()))[:2000], "at": at}

@@ -292,7 +292,7 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8", "replace"))
 
 
-_FORMULA = re.compile(r"[=@\t\n]|[+-](?!\(?[\d.,\s]*\d\)?%?\Z)")
+_FORMULA = re.compile(r"[=@\t\n]|[+-](?!\Z|\(?[\d.,\s]*\d\)?%?\Z)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

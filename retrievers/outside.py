@@ -104,6 +104,16 @@ def open_outside(
             yield Bounded(unpacked, path, bound, why, line)  # type: ignore[arg-type]
 
 
+def check_regular(path: str | Path) -> None:
+    """Refuse a path that is no readable regular file, for libraries that open it themselves.
+
+    Raises:
+        InputError: as :func:`open_outside`.
+    """
+    with open_outside(path, packed=False):
+        pass
+
+
 def read_bytes(path: str | Path, limit: int) -> bytes:
     """A whole file of at most ``limit`` bytes, gzip unpacked.
 
@@ -121,13 +131,15 @@ def read_json(path: str | Path, limit: int = MAX_SETTINGS) -> Any:
         InputError: as :func:`open_outside`, or not JSON, or nested too deeply.
     """
     try:
-        return json.loads(read_bytes(path, limit), parse_constant=_not_finite)
+        return json.loads(read_bytes(path, limit).decode("utf-8-sig"), parse_constant=_not_finite)
     except InputError:
         raise
     except UnicodeDecodeError as e:
         raise InputError(f"is not UTF-8 ({e.reason} at byte {e.start})", file=path) from None
     except RecursionError:
         raise InputError("is not read: its JSON is nested too deeply", file=path) from None
+    except json.JSONDecodeError as e:
+        raise InputError(f"is not JSON: {e.msg}", file=path, line=e.lineno) from None
     except ValueError as e:
         raise InputError(f"is not JSON: {e}", file=path) from None
 

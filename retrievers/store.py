@@ -24,10 +24,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..signatures.outside import Unreadable, open_regular
 from .collection import COLUMNS, Collection, RecordColumns, columns_hash
 from .columns import TextColumn
 from .corpus import Corpus
 from .errors import InputError
+from .outside import read_json
 from .taxonomy import Taxonomy
 
 FORMAT = "abduce-index"
@@ -155,9 +157,9 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError("is not an index folder (it has no manifest.json)", file=folder)
     try:
-        manifest = json.loads(path.read_text("utf-8"))
-    except (ValueError, OSError, RecursionError) as e:
-        raise InputError(f"the manifest is damaged ({e}); build the index again", file=path) from e
+        manifest = read_json(path)
+    except InputError as e:
+        raise InputError(f"{e}: the manifest is damaged; build the index again") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError("is not the manifest of an abduce index", file=path)
     version, known = manifest.get("version"), VERSIONS.get(str(manifest.get("kind")))
@@ -237,7 +239,7 @@ def verify(folder: str | Path) -> list[InputError]:
 
 
 def file_hash(path: Path) -> str:
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -254,6 +256,8 @@ def _problem(folder: Path, name: str, about: Mapping[str, Any]) -> InputError | 
             return InputError(f"has {size} bytes, not {about['bytes']}; build the index again", file=path)
         if file_hash(path) != about["sha256"]:
             return InputError("does not match its hash; build the index again", file=path)
+    except Unreadable as e:
+        return InputError(str(e), file=path)
     except OSError as e:
         return InputError(f"cannot be read ({e.strerror})", file=path)
     return None

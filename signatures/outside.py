@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +21,15 @@ _REASONS = {
     errno.EISDIR: "is a folder, not a file",
 }
 _WAITS = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer is then opened at once, and told from a file
+
+
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """A text for a terminal or a log: control characters, escape sequences, marks that turn the direction of
+    writing and halves of surrogates become U+FFFD; line feeds stay, tabs become blanks."""
+    return _CONTROL.sub("\ufffd", text.replace("\t", " ")) if _CONTROL.search(text) else text
 
 
 class Unreadable(ValueError):

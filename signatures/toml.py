@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -13,13 +14,18 @@ from .outside import Unreadable, regular_text
 
 UNKNOWN = "no such setting"
 
+MAX_PARTS = 64
+"""Parts of a dotted key."""
+
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The tables of a TOML text.
 
     Raises:
-        ValueError: it is not TOML.
+        ValueError: it is not TOML, or has keys of too many parts (each would cost the ones before it).
     """
+    if any(re.split("[=#\\]]", line, maxsplit=1)[0].count(".") > MAX_PARTS for line in text.splitlines()):
+        raise ValueError(f"is not read: a key has more than {MAX_PARTS} parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:

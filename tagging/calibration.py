@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic.dataclasses import dataclass
 
 from ..data import bundled
 from ..data.example import fingerprint
@@ -24,6 +26,7 @@ from ..data.folder import file_fingerprint
 from ..retrievers.base import Ranking
 from ..retrievers.errors import InputError, MissingExtra
 from ..retrievers.files import write_text
+from ..retrievers.outside import read_json
 from ..retrievers.taxonomy import Taxonomy
 from .precedents import PrecedentSource
 
@@ -31,8 +34,6 @@ Floats = npt.NDArray[np.float64]
 
 FEATURES = ("score", "margin", "log_ratio", "companies", "text")
 """What a tag's confidence is computed from, see :func:`features`."""
-
-KINDS = ("logistic", "isotonic")
 
 
 def features(ranking: Ranking, modality: str) -> list[float]:
@@ -54,9 +55,9 @@ def features(ranking: Ranking, modality: str) -> list[float]:
     return [best, best - second, ratio, known, float(modality == "text")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class Calibration:
-    """A fitted map from evidence to the probability that the first concept is right.
+    """A fitted map from evidence to the probability that the first concept is right; its numbers are finite.
 
     Args:
         program: the row it was fitted for; another program's scores mean other things.
@@ -124,29 +125,34 @@ class Calibration:
             InputError: no such file, or not what :meth:`save` writes.
         """
         try:
-            return cls.of(json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError as e:
-            raise InputError("no such file", file=path) from e
-        except (ValueError, TypeError, KeyError) as e:
-            raise InputError(f"is no calibration: {e}", file=path) from e
+            return cls.of(read_json(path))
+        except ValidationError as e:
+            raise InputError.of_validation(e, file=path) from e
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Calibration:
-        """From the JSON object of :meth:`save`; ValueError or TypeError where it does not fit."""
-        if not isinstance(data, dict):
-            raise TypeError("not an object")
-        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-        made = cls(**fields)
-        sizes = {len(made.mean), len(made.scale), len(made.weights)}
-        if made.kind not in KINDS:
-            raise ValueError(f"kind is {made.kind!r}")
-        if made.kind == "logistic" and sizes != {len(FEATURES)}:
-            raise ValueError(f"needs {len(FEATURES)} weights")
-        if made.kind == "isotonic" and not (len(made.x) == len(made.y) > 0):
-            raise ValueError("x and y must be of one length")
-        if len(made.wanted) != len(made.thresholds):
-            raise ValueError("wanted and thresholds must be of one length")
-        return made
+        """From the JSON object of :meth:`save`.
+
+        Raises:
+            pydantic.ValidationError: a field that is none, or of another type; numbers that are not finite,
+                or give no probabilities.
+        """
+        return TypeAdapter(cls).validate_python(data)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        sizes = {len(self.mean), len(self.scale), len(self.weights)}
+        if self.kind == "logistic" and sizes != {len(FEATURES)}:
+            raise ValueError(f"weights: needs {len(FEATURES)}, and as many of mean and scale")
+        if not all(s > 0 for s in self.scale):
+            raise ValueError("scale: must be above 0")
+        if self.kind == "isotonic" and not (len(self.x) == len(self.y) > 0):
+            raise ValueError("x: must be as long as y, and not empty")
+        if list(self.x) != sorted(self.x) or not all(0 <= p <= 1 for p in self.y):
+            raise ValueError("y: must be probabilities, at ascending x")
+        if len(self.wanted) != len(self.thresholds):
+            raise ValueError("thresholds: must be as many as wanted")
+        return self
 
 
 def precedents_print(source: PrecedentSource | None) -> str:

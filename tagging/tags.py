@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, overload
 
 from ..programs.serialize import Serializer
 from ..retrievers.errors import InputError
-from ..retrievers.files import write_text
+from ..retrievers.files import csv_text, write_text
 from ..retrievers.taxonomy import Taxonomy
 from .calibration import Calibration
 from .golds import Golds
 from .score import Score, score_tags
 from .tag import Tag
-from .tags_file import COLUMNS, FACT_COLUMNS, csv_text, tag_cells
+from .tags_file import COLUMNS, FACT_COLUMNS, tag_cells
 
 if TYPE_CHECKING:
     import pandas
@@ -126,7 +126,9 @@ class Tags(Sequence[Tag]):
         Raises:
             InputError: it cannot be written.
         """
-        write_text(Path(path), csv_text(self.columns, self.rows(top)))
+        write_text(
+            Path(path), csv_text(self.columns, ([row[c] for c in self.columns] for row in self.rows(top)))
+        )
 
     def to_arrow(self, top: int = 10) -> pyarrow.Table:
         """A table of Apache Arrow with the columns of the CSV file."""

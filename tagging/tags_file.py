@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -58,6 +55,7 @@ where the fact should not be used."""
 
 FACT_COLUMNS = tuple(c for c in COLUMNS if c not in ("confidence", "source_of_evidence", "labelled"))
 """Columns of the tags CSV of a file of facts."""
+
 
 def locus_of(fact: Fact, serializer: Serializer) -> str:
     """Where a fact stands, in one line."""

@@ -6,7 +6,6 @@ id and fingerprint is shown; of the rest a page says that it was not found.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from ...data.folder import DataFolder
 from ...data.questions import DATASETS, named_questions
 from ...retrievers.corpus import Corpus
 from ...retrievers.errors import InputError
+from ...retrievers.files import read_toml
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.types import Fact, Question
 from ..runs.run import Run
@@ -66,7 +66,7 @@ def _settings(run: Run) -> Mapping[str, Any]:
     folders = [run.folder, *(folder for folder, _ in run.sources.values())]
     for folder in filter(None, folders):
         with suppress(OSError, ValueError):
-            return tomllib.loads((folder / "resolved.toml").read_text(encoding="utf-8"))
+            return read_toml(folder / "resolved.toml")
     return {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 
 from ...data.example import Example
 from ...retrievers.errors import InputError
-from ...retrievers.files import make_folder, write_bytes, write_text
+from ...retrievers.files import csv_text, make_folder, write_bytes, write_text
 from ..metrics import RANKING_MEASURES, grades_of, score_ranking
 from .folder import file_name
 from .outcome import Outcome, RowResult
@@ -35,11 +34,7 @@ def write_values(run: Run, path: str | Path) -> None:
         raise InputError("must end in .csv or .parquet", file=path)
     columns = list(dict.fromkeys(name for line in lines for name in line))
     if path.suffix == ".csv":
-        out = io.StringIO()
-        writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({k: "" if v is None else v for k, v in line.items()} for line in lines)
-        write_text(path, out.getvalue())
+        write_text(path, csv_text(columns, ([line.get(name) for name in columns] for line in lines)))
         return
     import pyarrow as pa
     import pyarrow.parquet as pq

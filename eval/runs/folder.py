@@ -25,6 +25,7 @@ from typing import Any
 import orjson
 from filelock import FileLock, Timeout
 
+from ...retrievers import outside
 from ...retrievers.errors import InputError
 from ...retrievers.files import make_folder, write_bytes, writing
 from ...version import __version__
@@ -137,18 +138,17 @@ class RunFolder:
         return RunLog(path, header), note
 
 
+MAX_JSON = 256 * 2**20
+"""Bytes of a JSON file of a run folder (``summary.json``, ``run.json``)."""
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object.
 
     Raises:
         InputError: the file is missing, unreadable, or not a JSON object.
     """
-    try:
-        found = orjson.loads(path.read_bytes())
-    except OSError as e:
-        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
-    except orjson.JSONDecodeError as e:
-        raise InputError(f"is not JSON: {e.msg}", file=path, line=e.lineno) from e
+    found = outside.read_json(path, MAX_JSON)
     if not isinstance(found, dict):
         raise InputError("is not a JSON object", file=path)
     return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from ...data.folder import file_fingerprint
 from ...retrievers.errors import InputError
+from ...retrievers.outside import read_json
+
+MAX_STATE = 64 * 2**20
+"""Bytes of a state; demonstrations with their contexts are the larger part."""
 
 
 def state_fingerprint(path: Path) -> str:
@@ -27,12 +30,9 @@ def load_state(program: Any, path: Path) -> None:
     Raises:
         InputError: the file is missing, not JSON, or was made for another program or signature.
     """
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
-    except ValueError as e:
-        raise InputError(f"is not JSON: {e}", file=path) from e
+    state = read_json(path, MAX_STATE)
+    if not isinstance(state, dict):
+        raise InputError("is no program state: not a JSON object", file=path)
     try:
         program.load_state(state)
     except (ValueError, KeyError, TypeError, AttributeError) as e:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import write_text
+from ...retrievers.outside import read_json
 
 
 class Rule(BaseModel):
@@ -63,8 +64,6 @@ class Rule(BaseModel):
             InputError: no such file, or not what :meth:`save` writes.
         """
         try:
-            return cls.model_validate_json(Path(path).read_bytes())
+            return cls.model_validate(read_json(path))
         except ValidationError as e:
             raise InputError.of_validation(e, file=path) from e
-        except OSError as e:
-            raise InputError("no such file" if isinstance(e, FileNotFoundError) else str(e), file=path) from e

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
-from ...retrievers.files import write_text
+from ...retrievers.files import csv_text, write_text
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.types import Fact
-from ..tags_file import csv_text
 from .coder import Coded, Coder, code_mentions
 from .note import read_mentions, read_note
 
@@ -67,7 +66,7 @@ class Codes(Sequence[Coded]):
         Raises:
             InputError: it cannot be written.
         """
-        write_text(Path(path), csv_text(COLUMNS, self.rows()))
+        write_text(Path(path), csv_text(COLUMNS, ([row[c] for c in COLUMNS] for row in self.rows())))
 
     @property
     def summary(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import Row, read_rows
+from ...retrievers.outside import open_outside
 from ...retrievers.precedents.shelf import content_key
 from ...signatures.types import Fact, SourceContext
 
@@ -41,19 +42,17 @@ def read_note(path: str | Path) -> SourceContext:
         InputError: not there, not UTF-8, empty, or larger than :data:`MAX_NOTE`.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError("no such file" if not path.exists() else "is not a file", file=path)
-    size = path.stat().st_size
-    if size > MAX_NOTE:
-        raise InputError(
-            f"has {size:,} bytes; a note has at most {MAX_NOTE:,}: give one note a file", file=path
-        )
+    with open_outside(path, packed=False) as stream:
+        size = path.stat().st_size
+        if size > MAX_NOTE:
+            raise InputError(
+                f"has {size:,} bytes; a note has at most {MAX_NOTE:,}: give one note a file", file=path
+            )
+        data = b"".join(iter(stream.read, b""))
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         raise InputError(f"is not UTF-8 ({e.reason} at byte {e.start})", file=path) from e
-    except OSError as e:
-        raise InputError(f"cannot be read ({e.strerror})", file=path) from e
     if not text.strip():
         raise InputError("is empty", file=path)
     return SourceContext(context_id=f"note-{content_key(text).hex()}", text=text, modality="text")
