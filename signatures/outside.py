@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import stat
 from pathlib import Path
-from typing import BinaryIO
 
 _REASONS = {
     errno.ENOENT: "no such file",
@@ -36,7 +36,7 @@ class Unreadable(ValueError):
     """A path that is no readable regular file; the text says why, without the path."""
 
 
-def open_regular(path: str | Path) -> BinaryIO:
+def open_regular(path: str | Path) -> io.BufferedReader:
     """The bytes of a regular file, or of one that a link leads to.
 
     Raises:

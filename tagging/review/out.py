@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...retrievers.errors import InputError, MissingExtra
-from ...retrievers.files import write_bytes, write_text
+from ...retrievers.files import csv_cell, csv_text, write_bytes, write_text
 from ...retrievers.taxonomy import Taxonomy
 from ..tags import Tags
-from ..tags_file import cell, csv_text
 from .decisions import DECIDED, Decision
 
 REVIEW = ("state", "note", "flag")
@@ -52,7 +51,7 @@ def write_reviewed(path: Path, tags: Tags, decisions: Mapping[str, Decision]) ->
     columns = [*tags.columns, *REVIEW]
     rows = reviewed_rows(tags, decisions)
     if path.suffix.lower() == ".csv":
-        write_text(path, csv_text(columns, rows))
+        write_text(path, csv_text(columns, ([row[c] for c in columns] for row in rows)))
     elif path.suffix.lower() == ".xlsx":
         write_bytes(path, _workbook(columns, rows))
     else:
@@ -75,7 +74,7 @@ def _workbook(columns: list[str], rows: Iterator[dict[str, object]]) -> bytes:
         for name in columns:
             value = row[name]
             if not isinstance(value, int | float):
-                value = cell(value)[:MAX_CELL]
+                value = csv_cell(value)[:MAX_CELL]
             try:
                 made = WriteOnlyCell(sheet, value=value)
             except IllegalCharacterError:
