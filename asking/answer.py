@@ -86,6 +86,9 @@ class Answer(_Part):
         answer: key of the chosen option; None where none was asked for, or no valid one came.
         answer_text: the text of that option.
         gold: key of the right option, or the right text of a question without options, where it is known.
+        confidence: the probability that the answer is right, where rules were given that say so.
+        sure_for: the highest accuracy that answers of this confidence have (.95, .90); None: not sure
+            enough, an abstention.
         right: whether the answer is the right one, where it is known: the key, or the text without case,
             articles and punctuation. ``exact``: whether the text is the same letter for letter.
         error: why the question could not be answered (of many questions; a single one raises).
@@ -108,6 +111,8 @@ class Answer(_Part):
     answer: str | None
     answer_text: str | None
     gold: str | None
+    confidence: float | None
+    sure_for: float | None
     right: bool | None
     exact: bool | None
     reasoning: str | None

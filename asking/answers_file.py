@@ -10,8 +10,8 @@ from ..retrievers.files import csv_text, write_text
 from .answer import Answer
 
 COLUMNS = (
-    "id", "question", "answer", "answer_text", "gold", "right", "exact", "program", "cited", "passages",
-    "reasoning", "error",
+    "id", "question", "answer", "answer_text", "confidence", "sure_for", "gold", "right", "exact", "program",
+    "cited", "passages", "reasoning", "error",
 )  # fmt: skip
 
 

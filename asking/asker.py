@@ -15,6 +15,7 @@ from ..data.corpora import load_corpus
 from ..data.folder import DataFolder
 from ..data.questions import LabelledQuestion, gold_key, options_by_letter, read_questions, same_answer
 from ..lm.options import chosen_lm
+from ..programs.rag.rule import AnswerRules
 from ..retrievers.errors import InputError, describe
 from ..retrievers.registry import named
 from ..signatures.options import option_problem
@@ -50,6 +51,8 @@ class Asker:
         answer: False retrieves only. No model is called; in place of HCQR, which needs one, every option is
             searched for by itself ("Evidence per option").
         cite: ask for the sentences that decide, and check them. False asks with the paper's own prompt.
+        rules: a file that ``abduce calibrate RUN_DIR`` wrote; answers then have a confidence, and
+            ``HCQR or CoT`` picks by it.
 
     Raises:
         InputError: no such corpus, program, retriever setting or model, or a program that needs a model and
@@ -66,10 +69,14 @@ class Asker:
         data: str | Path | None = None,
         answer: bool = True,
         cite: bool = True,
+        rules: str | Path | None = None,
     ) -> None:
         self.program = program if answer or program.casefold() != "hcqr" else NO_MODEL
         self.answers = answer
+        self.rules = None if rules is None else AnswerRules.load(rules)
         self.spec = _spec(self.program, answer, cite)
+        if self.rules is not None:
+            self.spec = _ruled(self.spec, self.rules, str(rules))
         self._table = _table(lm) if answer else None
         if self.spec.needs_model and self._table is None and not _caller_has_a_model():
             raise InputError(
@@ -222,11 +229,15 @@ class Asker:
             return self._programs[open_ended]
 
     def _as_answer(self, question: Question, result: Any, gold: str | None) -> Answer:
+        from ..programs.rag.either import answer_evidence
         from ..programs.rag.statements import numbers_in
 
         trace = result.trace
         plan = trace.notes.get("plan")
         statements = self._statements(question, result)
+        sure = None
+        if self.rules is not None and self.answers:
+            sure = self.rules.confidence.probability(answer_evidence(result.answer, trace.notes))
         right = exact = None
         if gold is not None and self.answers:
             text = str(result.answer_text)
@@ -242,6 +253,8 @@ class Asker:
             answer=result.answer or None,
             answer_text=result.answer_text or None,
             gold=gold,
+            confidence=sure,
+            sure_for=None if sure is None or self.rules is None else self.rules.accuracy(sure),
             right=right,
             exact=exact,
             reasoning=result.reasoning or None,
@@ -265,6 +278,8 @@ class Asker:
             answer=None,
             answer_text=None,
             gold=item.gold,
+            confidence=None,
+            sure_for=None,
             right=None if item.gold is None else False,
             exact=None if item.gold is None else False,
             reasoning=None,
@@ -319,6 +334,25 @@ def _spec(program: str, answer: bool, cite: bool) -> RAGSpec:
             f"{program} plans its retrieval with a model: leave --no-answer out", field="program"
         )
     return spec
+
+
+def _ruled(spec: RAGSpec, rules: AnswerRules, path: str) -> RAGSpec:
+    """The spec with what the rules read: log-probabilities, and the choice of an arm."""
+    from ..programs.rag.presets import rag_spec
+
+    fitted = rag_spec(rules.row).program if rules.row in _preset_names() else ""
+    if fitted and fitted != spec.program:
+        raise InputError(f"was fitted for the row {rules.row!r}", file=path)
+    changes: dict[str, Any] = {"probabilities": True}
+    if spec.program == "hcqr or cot" and rules.choice is not None:
+        changes["rule"] = path
+    return spec.changed(changes)
+
+
+def _preset_names() -> frozenset[str]:
+    from ..programs.rag.presets import RAG_PRESETS
+
+    return frozenset(RAG_PRESETS)
 
 
 def _table(lm: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -56,6 +56,9 @@ def ask(
         bool,
         typer.Option("--no-answer", help="Evidence only: no model; every option is searched for by itself."),
     ] = False,
+    rules: Annotated[
+        Path | None, typer.Option(help="Rules of abduce calibrate RUN_DIR: answers then have a confidence.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object; of a file one a line.")
     ] = False,
@@ -98,7 +101,9 @@ def ask(
     asked = None if many else as_question(question, read_options(options, option or []))
     settings = named(retriever) | ({"index": str(index)} if index else {})
     table = None if no_answer else chosen_lm(lm, url, model)
-    with Asker(corpus, program, retriever=settings, lm=table, data=data, answer=not no_answer) as asker:
+    with Asker(
+        corpus, program, retriever=settings, lm=table, data=data, answer=not no_answer, rules=rules
+    ) as asker:
         of = f", from {DataFolder.find(data)}" if corpus in CORPORA else ""
         print_note(f"corpus {asker.corpus.name}, {len(asker.corpus):,} passages{of}")
         if asked is None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ..retrievers.errors import InputError
+
 
 class Kind(StrEnum):
     """The form of a calibration."""
@@ -17,24 +19,38 @@ class Kind(StrEnum):
 
 
 def calibrate(
-    program: Annotated[list[str], typer.Argument(help="Rows that call no model.")],
+    program: Annotated[
+        list[str], typer.Argument(help="Rows that call no model; or the run folder of questions.")
+    ],
+    row: Annotated[
+        str | None, typer.Option(help="Of a run folder: the row whose answers are fitted.")
+    ] = None,
     domain: Annotated[str, typer.Option(help="finance or clinical.")] = "finance",
     split: Annotated[str, typer.Option(help="The split to fit on.")] = "dev",
-    check: Annotated[str | None, typer.Option(help="Another split to judge the fit on.")] = None,
+    check: Annotated[
+        str | None, typer.Option(help="Another split, or run folder, to judge the fit on.")
+    ] = None,
     kind: Annotated[Kind, typer.Option(help="A logistic model of the evidence, or steps of the margin.")] = (
         Kind.logistic
     ),
     data: Annotated[str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the calibration (JSON) here.")] = None,
 ) -> None:
-    """Fit the confidence of tags, and print what share can be accepted at which precision.
+    """Fit the confidence of tags or answers, and print what share can be accepted at which precision.
 
     Examples:
 
         abduce calibrate "precedents (own)" --out calibration.json
 
         abduce calibrate "precedents (own)" "precedents (others)" --check test
+
+        abduce calibrate runs/dev --row "HCQR or CoT" --out rules.json
     """
+    if (Path(program[0]) / "run.json").is_file():
+        _answers(program, row, check, data, out)
+        return
+    if row is not None:
+        raise InputError(f"{program[0]!r} is no run folder", field="row")
     from rich.console import Console
 
     from ..eval.calibrate import calibrate as run
@@ -62,4 +78,39 @@ def calibrate(
                 console.print(f"Expected calibration error: {one.error:.3f}")
     if out is not None:
         write_calibrations(made, out)
+        console.print(f"Written: {out}", markup=False, highlight=False)
+
+
+def _answers(
+    folders: list[str], row: str | None, check: str | None, data: str | None, out: Path | None
+) -> None:
+    from rich.console import Console
+
+    from ..eval.fit_answers import fit_answers
+    from .pages.score import acceptance_table
+
+    if len(folders) > 1:
+        raise InputError("give one run folder", field="program")
+    if row is None:
+        raise InputError("name the row whose answers are fitted", field="row")
+    console = Console()
+    fitted = fit_answers(folders[0], row, check=check, data=data)
+    for title, sure in ((f"{fitted.title}, out of fold", fitted.sure), (f"{row}, {check}", fitted.checked)):
+        if sure is not None:
+            console.print(acceptance_table(f"{title}: {sure.accuracy:.1%} right", sure.accepted))
+            console.print(f"Expected calibration error: {sure.error:.3f}")
+            for line in sure.at_threshold:
+                if line.precision is not None:
+                    share = f"{line.coverage:.1%}, {line.precision:.1%} right"
+                    console.print(f"Sure for {line.wanted:.0%} by the fit: {share}")
+    if fitted.without is None or fitted.with_ is None:
+        console.print("No choice of arms was fitted: the row runs one arm, or too few questions told.")
+    else:
+        for name, found in (("without", fitted.without), ("with", fitted.with_)):
+            console.print(
+                f"The choice against the arm {name} retrieval, out of fold: "
+                f"helped {found.helped}, harmed {found.harmed}"
+            )
+    if out is not None:
+        fitted.rules.save(out)
         console.print(f"Written: {out}", markup=False, highlight=False)

@@ -25,6 +25,9 @@ def question_page(answer: Answer) -> RenderableType:
         parts.append(Panel(Text(answer.reasoning or ""), title=Text(title), title_align="left"))
     else:
         parts.append(Text(_why_none(answer), "italic"))
+    if answer.confidence is not None:
+        sure = "not sure enough to be taken" if answer.sure_for is None else f"sure for {answer.sure_for:.0%}"
+        parts.append(Text(f"Confidence: {answer.confidence:.2f}, {sure}."))
     if answer.options:
         parts.append(_statements(answer))
     if answer.plan:

@@ -21,6 +21,7 @@ from ...lm import Profiles, load
 from ...programs.rag.judge import ContextJudge
 from ...programs.rag.presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag, rag_spec
 from ...programs.rag.prompts import own_prompts
+from ...programs.rag.rule import AnswerRules
 from ...programs.stages import RAG_STAGES, Stage
 from ...retrievers import registry
 from ...retrievers.built import BuiltRetrievers
@@ -257,6 +258,8 @@ def make_qa_rows(
                 prompts = own_prompts(spec.prompts)
             except ValueError as e:
                 raise InputError(str(e), file=experiment.file, field=f"row {row.name!r}") from e
+            if rule := getattr(spec.resolve(), "rule", ""):
+                settings["rule"] = AnswerRules.load(rule).model_dump(mode="json")
             if spec.state:
                 settings["state"] = state_fingerprint(Path(spec.state))
             rows.append(

@@ -80,3 +80,11 @@ class HCQRConfig(RAGConfig):
         if self.cite and self.expose_hypothesis:
             raise ValueError("cite and expose_hypothesis are two prompts: set one of them")
         return self
+
+
+class EitherConfig(HCQRConfig):
+    """HCQR or CoT (ours). ``rule`` is the path of the rules that ``abduce calibrate`` fitted on a run of this
+    row; empty: a majority of both answers and the working hypothesis."""
+
+    rule: str = ""
+    probabilities: bool = True

@@ -10,9 +10,18 @@ from pydantic import Field
 
 from ...retrievers.base import Retriever
 from ..spec import SpecBase, resolved_config
-from .base import RAG, NoRAG, SimpleRAG, SimpleRAGWithOptions
-from .config import HCQRConfig, HyDEConfig, MainRAGConfig, RAGConfig, RerankConfig, RewritingConfig
+from .base import NoRAG, SimpleRAG, SimpleRAGWithOptions
+from .config import (
+    EitherConfig,
+    HCQRConfig,
+    HyDEConfig,
+    MainRAGConfig,
+    RAGConfig,
+    RerankConfig,
+    RewritingConfig,
+)
 from .context import CountTokens, Passages, estimate_tokens
+from .either import HCQROrCoT
 from .hcqr import HCQR
 from .hcqr_rules import RulePlanner
 from .hyde import HyDE
@@ -86,8 +95,8 @@ class _Method:
     cls: type[Any]
 
 
-def _plain(cls: type[RAG]) -> Build:
-    def build(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> RAG:
+def _plain(cls: type[Any]) -> Build:
+    def build(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> Any:
         return cls(parts.retriever(spec.retriever), parts.passages, config, count=parts.count)
 
     return build
@@ -120,6 +129,7 @@ RAG_PROGRAMS: dict[str, _Method] = {
     "rerank": _Method(RerankConfig, _rerank, RerankRAG),
     "main-rag": _Method(MainRAGConfig, _plain(MainRAG), MainRAG),
     "hcqr": _Method(HCQRConfig, _hcqr, HCQR),
+    "hcqr or cot": _Method(EitherConfig, _plain(HCQROrCoT), HCQROrCoT),
 }
 
 _HCQR = RAGSpec(program="hcqr")
@@ -141,6 +151,7 @@ RAG_PRESETS: dict[str, RAGSpec] = {
     "HCQR + hypothesis": _HCQR.changed({"expose_hypothesis": True}),
     "Simple RAG + options": RAGSpec(program="simple + options"),
     "HCQR-rules": _HCQR.changed({"planner": "rules"}),
+    "HCQR or CoT": RAGSpec(program="hcqr or cot"),
     "Evidence per option": RAGSpec(program="evidence"),
 }
 """The paper's rows and, from "HCQR + hypothesis" on, abduce's own."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import write_text
@@ -52,13 +52,33 @@ class Rule(BaseModel):
         z = self.bias + math.fsum(w * (values[name] - m) / s for name, m, s, w in parts)
         return 1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, z))))
 
+
+class AnswerRules(BaseModel):
+    """What ``abduce calibrate`` fits on a run of questions.
+
+    ``row`` is what they were fitted on. ``choice`` picks an arm of ``HCQR or CoT`` (None: too few questions
+    told), ``confidence`` gives the probability that an answer is right, ``thresholds`` the least confidence
+    at which answers have a wanted accuracy (``"0.90"``), out of fold; one that was not reached is not there.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    row: str
+    choice: Rule | None = None
+    confidence: Rule
+    thresholds: Mapping[str, float] = Field(default_factory=dict)
+
+    def accuracy(self, sure: float) -> float | None:
+        """The highest wanted accuracy whose threshold this confidence reaches; None: it reaches none."""
+        return max((float(w) for w, least in self.thresholds.items() if sure >= least), default=None)
+
     def save(self, path: Path) -> None:
-        """Write it as JSON."""
+        """Write them as JSON."""
         write_text(path, self.model_dump_json(indent=1) + "\n")
 
     @classmethod
-    def load(cls, path: str | Path) -> Rule:
-        """Read it back.
+    def load(cls, path: str | Path) -> AnswerRules:
+        """Read them back.
 
         Raises:
             InputError: no such file, or not what :meth:`save` writes.
