@@ -3,7 +3,8 @@
 Everything runs against a stub OpenAI server in a process of its own (``tests/support/openai_stub.py``), on
 table facts of the finance development split. The response cache is off. A fact is two generations, two
 verifications and one selection over 200 candidates; ``calls_only`` figures leave out retrieval, fusion and
-everything else that is not a model call.
+everything else that is not a model call. ``rows`` has calls, tokens and critical path of abduce's own rows
+beside FHS (prompt tokens by the stub's count: a quarter of the characters).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +105,55 @@ def measure(data: Path) -> dict[str, Any]:
                 figures["client_cpu_ms_per_fact_32"] = round(processor / n * 1000, 2)
         total = models.meter.total
         assert (total.dropped, total.failed) == (0, 0)
+    figures["rows"] = _rows(folder, domain, facts)
     return figures | _prefixes(facts, program, schema)
+
+
+ROWS = ("FHS", "FHS soft verdicts", "FHS, one-token selector", "FHS, shared evidence", "FHS, table")
+"""abduce's ways to make FHS finer or cheaper, beside it; each with a selector."""
+
+ROW_FACTS = 100
+"""Facts that the calls of a row are counted over: the first of the split."""
+
+
+def _rows(folder: Any, domain: Any, facts: Sequence[Any]) -> dict[str, dict[str, float]]:
+    """Calls, tokens and critical path of some rows.
+
+    Calls and tokens are means per fact. The critical path is the median wall time until a fact is answered
+    that comes first of its table: of a row that does a group or a table at once, until all of it is done.
+    """
+    from abduce.data.parts import make_parts
+    from abduce.lm import load
+    from abduce.programs.methods import build
+    from abduce.programs.presets import PRESETS
+
+    facts = list(facts[:ROW_FACTS])
+    parts = replace(make_parts(folder.taxonomy(domain), domain, {"kind": "bm25"}), facts=facts)
+    firsts = list({f.context.context_id: f for f in reversed(facts)}.values())[-9:]
+    found: dict[str, dict[str, float]] = {}
+    for name in ROWS:
+        spec = PRESETS[name]
+        spec = spec if spec.selector else spec.changed({"selector": True})
+        with stub(0.0) as url, load({"kind": "vllm", "base_url": url}, cache=False) as models:
+            with models.context():
+                program = build(spec, parts)
+                for fact in facts:
+                    program(fact=fact)
+            total = models.meter.total
+            found[name] = {
+                "calls_per_fact": round(total.calls / len(facts), 2),
+                "prompt_tokens_per_fact": round(total.prompt_tokens / len(facts)),
+                "completion_tokens_per_fact": round(total.completion_tokens / len(facts), 1),
+            }
+        with (
+            stub(LATENCY) as url,
+            load({"kind": "vllm", "base_url": url}, cache=False) as models,
+            models.context(),
+        ):
+            program = build(spec, parts)
+            paths = [run(lambda fact, p=program: p(fact=fact), [fact], 1)[0] for fact in firsts]
+        found[name]["critical_path_ms"] = round(statistics.median(paths) * 1000)
+    return found
 
 
 def _calls_only(program: Any, facts: Sequence[Any], concurrency: int) -> float:

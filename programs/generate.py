@@ -61,9 +61,14 @@ class LMGenerator(dspy.Module):
         self.prompts = prompts
         self.generate = dspy.Predict(generator_signature(schema, prompts, demonstrations is not None))
 
-    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
+    def forward(
+        self, fact: Fact, J: int, temperature: float, trace: Trace, first: int = 0
+    ) -> list[Hypothesis | None]:
+        """Samples ``first`` to ``first + J - 1``; one alone is drawn in the caller's thread."""
         told = {} if self.demonstrations is None else {"precedents": self.demonstrations(fact)}
-        return fan_out([partial(self.sample, fact, j, temperature, trace, told) for j in range(J)])
+        return fan_out(
+            [partial(self.sample, fact, j, temperature, trace, told) for j in range(first, first + J)]
+        )
 
     def sample(
         self, fact: Fact, j: int, temperature: float, trace: Trace, told: Mapping[str, str]

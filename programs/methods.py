@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from ..retrievers.base import Retriever
 from ..retrievers.precedents.index import Precedents
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
+from ..signatures.types import Fact
 from .base import Program
 from .config import FHSConfig, SearchConfig
 from .decomposed import Decomposed
@@ -27,7 +28,9 @@ from .profiles import Profiles
 from .refine import Refine
 from .replay import Replay, Source
 from .serialize import Serializer
+from .shared_rows import shared_evidence
 from .spec import SHOWN_SCOPES, Spec
+from .table import TableFHS
 from .verify import LMVerifier, SymbolicVerifier, Verifier
 
 
@@ -36,7 +39,8 @@ class Parts:
     """What rows of one experiment share.
 
     ``retriever`` builds (or returns) the retriever for a row's settings; ``replay`` gives the logged
-    traces of a row; ``precedents`` gives the index of already-tagged facts.
+    traces of a row; ``precedents`` gives the index of already-tagged facts; ``facts`` are all facts of the
+    run, of which some rows ask about several at once.
     """
 
     retriever: Callable[[Mapping[str, Any]], Retriever]
@@ -46,6 +50,7 @@ class Parts:
     profiles: Profiles | None = None
     replay: Callable[[str], Source] | None = None
     precedents: Callable[[], Precedents] | None = None
+    facts: Sequence[Fact] = ()
     _profiles: dict[str, Profiles] = field(default_factory=dict)
 
     def under(self, vocabulary: str) -> Parts:
@@ -73,7 +78,7 @@ class Parts:
             raise ValueError(f"no serializer setting among {', '.join(changes)}") from e
 
 
-Build = Callable[[type[Any], Spec, Parts, SearchConfig], Program]
+Build = Callable[[Any, Spec, Parts, SearchConfig], Program]
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,7 @@ def verifier_for(spec: Spec, parts: Parts, profiles: Profiles) -> Verifier:
     return LMVerifier(parts.schema, parts.taxonomy, serializer, spec.verdicts, spec.prompts)
 
 
-def _fhs(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+def _fhs(cls: Callable[..., Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
     assert isinstance(config, FHSConfig)
     profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
     companions = {name: build(spec_named(name), parts) for name in config.companions}
@@ -168,7 +173,14 @@ def _fhs(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Prog
     return program
 
 
-NOT_REPLAYED = frozenset({"each-alone", "verifier-picks", "oracle", "precedents", "probe"})
+def _table(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    facts = list(parts.facts)
+    if spec.shared_evidence:
+        facts = [facts[group[0]] for group in shared_evidence(facts)]
+    return _fhs(lambda **more: cls(facts=facts, **more), spec, parts, config)
+
+
+NOT_REPLAYED = frozenset({"each-alone", "fhs-table", "verifier-picks", "oracle", "precedents", "probe"})
 """Programs that choose among rankings by more than their log holds, or see the gold concept."""
 
 
@@ -221,6 +233,7 @@ PROGRAMS: dict[str, Method] = {
     "refine": Method(Refine, _grounded),
     "fhs": Method(FHS, _fhs),
     "fhs-seq": Method(FHSSeq, _fhs),
+    "fhs-table": Method(TableFHS, _table),
     "each-alone": Method(EachAlone, _fhs),
     "verifier-picks": Method(VerifierPicks, _fhs),
     "oracle": Method(OracleBest, _fhs),
@@ -235,6 +248,7 @@ def build(spec: Spec, parts: Parts) -> Any:
     """
     from .one_token import OneTokenSelector
     from .select import Selector
+    from .shared import SharedEvidence
 
     method = PROGRAMS[spec.program]
     parts = parts.under(spec.vocabulary)
@@ -245,7 +259,8 @@ def build(spec: Spec, parts: Parts) -> Any:
             program = method.build(method.cls, spec, parts, spec.resolve())
     except TypeError as e:
         raise ValueError(f"the program {spec.program!r} has no such option: {e}") from e
-    if not spec.selector:
-        return program
-    selector = OneTokenSelector if spec.selector == "one-token" else Selector
-    return selector(program, parts.schema, spec.prompts)
+    whole: Any = program
+    if spec.selector:
+        selector = OneTokenSelector if spec.selector == "one-token" else Selector
+        whole = selector(program, parts.schema, spec.prompts)
+    return SharedEvidence(whole, parts.facts) if spec.shared_evidence else whole

@@ -92,6 +92,8 @@ PRESETS: dict[str, Spec] = {
     "FHS graded verdicts": _FHS.changed({"verdicts": "graded"}),
     "FHS soft verdicts": _FHS.changed({"verdicts": "soft"}),
     "FHS, one-token selector": _FHS.changed({"selector": "one-token"}),
+    "FHS, shared evidence": _FHS.changed({"shared_evidence": True}),
+    "FHS, table": Spec(program="fhs-table", config={"Kv": 5}, shared_evidence=True),
 }
 """Rows by name. "- ensemble" is the mean of keeping each hypothesis alone."""
 

@@ -41,6 +41,7 @@ METHODS: Mapping[str, About] = {
     "refine": About(RefineConfig),
     "fhs": About(FHSConfig),
     "fhs-seq": About(FHSSeqConfig),
+    "fhs-table": About(FHSConfig),
     "each-alone": About(FHSConfig),
     "verifier-picks": About(FHSConfig),
     "oracle": About(FHSConfig, needs_gold=True),
@@ -126,6 +127,8 @@ class Spec(SpecBase):
         verdicts: form of the verifier's answers.
         selector: whether the shared listwise selector runs after the method; ``one-token``: the selector that
             reads one token per round instead.
+        shared_evidence: facts that share their evidence are asked about once (the cells of a table's row
+            whose columns differ in dates alone).
         retriever: settings of the retriever that differ from the experiment's.
         serializer: settings of the serializer that differ from the domain's.
         options: arguments of the method's own constructor.
@@ -141,6 +144,7 @@ class Spec(SpecBase):
     vocabulary: str = ""
     verdicts: VerdictForm = "compact"
     selector: bool | Literal["one-token"] = False
+    shared_evidence: bool = False
     retriever: Mapping[str, Any] = Field(default_factory=dict)
     serializer: Mapping[str, Any] = Field(default_factory=dict)
     options: Mapping[str, Any] = Field(default_factory=dict)

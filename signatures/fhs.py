@@ -8,7 +8,7 @@ import dspy
 
 from .dimensions import DimensionSchema
 from .prompting import build
-from .replies import VerdictForm, hypothesis_answer, verdicts_answer
+from .replies import VerdictForm, hypothesis_answer, table_answer, verdicts_answer
 
 EVIDENCE = {
     "value": "the located value as it is shown",
@@ -35,6 +35,21 @@ def generator_signature(
     """
     name, more = ("generator_precedents", PRECEDENTS) if precedents else ("generator", {})
     return build(name, EVIDENCE | more, hypothesis_answer(schema), prompts, schema)
+
+
+@lru_cache(maxsize=16)
+def table_signature(
+    schema: DimensionSchema, sizes: tuple[int, ...], prompts: str = "default"
+) -> type[dspy.Signature]:
+    """A source context and all its rows, with their readings and candidates, to the verdicts of each row.
+
+    ``sizes`` is how many verdicts each row has (:func:`~abduce.signatures.replies.table_answer`).
+    """
+    inputs = {
+        "source_context": EVIDENCE["source_context"],
+        "rows": "the rows to judge: the located value, its candidates, its readings",
+    }
+    return build("verifier_table", inputs, table_answer(schema, sizes), prompts, schema)
 
 
 @lru_cache(maxsize=64)

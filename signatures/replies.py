@@ -175,8 +175,7 @@ def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[
     """
     item: Any
     if form == "compact":
-        # The pattern stands next to the type: behind a validator it would not reach the wire.
-        item = Annotated[str, Field(pattern=f"^[snx]{{{len(schema.names)}}}$"), BeforeValidator(_code)]
+        item = _letters(schema)
     elif form == "soft":
         pattern = f"^[snx]( [snx]){{{len(schema.names) - 1}}}$"
         item = Annotated[str, Field(pattern=pattern), BeforeValidator(_spaced)]
@@ -187,6 +186,23 @@ def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[
         fields: dict[str, Any] = dict.fromkeys(schema.names, (SpelledJudgement, ...))
         item = create_model("CandidateVerdict", __base__=Answer, **fields)
     return create_model("Verdicts", __base__=Answer, verdicts=(list[item], Field(min_length=n, max_length=n)))
+
+
+def _letters(schema: DimensionSchema) -> Any:
+    """One candidate's verdict in compact form."""
+    # The pattern stands next to the type: behind a validator it would not reach the wire.
+    return Annotated[str, Field(pattern=f"^[snx]{{{len(schema.names)}}}$"), BeforeValidator(_code)]
+
+
+@lru_cache(maxsize=256)
+def table_answer(schema: DimensionSchema, sizes: tuple[int, ...]) -> type[Answer]:
+    """The verdicts on all rows of a table: ``row_1``, ``row_2`` ..., each a list of so many compact verdicts:
+    those of its first reading in the order of its candidates, then those of its second, and so on."""
+    item: Any = _letters(schema)
+    fields: dict[str, Any] = {
+        f"row_{i}": (list[item], Field(min_length=n, max_length=n)) for i, n in enumerate(sizes, 1)
+    }
+    return create_model("TableVerdicts", __base__=Answer, **fields)
 
 
 Chances = tuple[float, float, float]

@@ -313,8 +313,8 @@ class Tagger:
         progress: Progress | None,
         traces: bool,
     ) -> Iterator[Tag]:
+        from ..programs.shared_rows import shared_evidence
         from .in_order import in_order
-        from .shared_rows import shared_evidence
 
         groups = [[i] for i in range(len(facts))] if self.each_fact else shared_evidence(facts)
         found: dict[int, Tag] = {}

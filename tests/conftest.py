@@ -33,6 +33,7 @@ SHARED = ROOT / ".." / "shared" / "data"
 
 STAGES = {
     "generator": "State one reading of the located value",
+    "table": "against readings of several values of one table",
     "verifier": "You check candidate",
     "selector": "from a ranked list of candidates",
     "letter": "from candidates that are marked with letters",
@@ -89,9 +90,9 @@ class ScriptedLM(dspy.BaseLM):
         )
         with self._lock:
             self.asked.append(request)
-        letter = stage == "letter" and stage not in self.replies
         repeated = stage in ("diverse", "directed") and stage not in self.replies
-        reply = "A" if letter else self.replies["describe" if repeated else stage]
+        made = {"letter": "A", "table": table_verdicts} | self.replies
+        reply = made["describe" if repeated else stage]
         if callable(reply):
             reply = reply(request)
         if repeated:
@@ -123,6 +124,16 @@ class ScriptedLM(dspy.BaseLM):
 
     def copy(self, **kwargs):
         return self
+
+
+def table_verdicts(asked, of=lambda row, reading, candidate: "nsnsns"):
+    """An answer to the verifier of whole tables: ``of(row, reading, candidate)`` for each, as texts."""
+    found = {}
+    for row in asked.field("rows").split("\n\n"):
+        head, *readings = re.split(r"\nreading \d+:\n", row)
+        candidates = re.findall(r"^\d+\. (\S+)", head.split("candidates:\n")[1], re.MULTILINE)
+        found[head.split("\n")[0]] = [of(head, reading, c) for reading in readings for c in candidates]
+    return found
 
 
 class TableRetriever:
@@ -190,6 +201,12 @@ def using():
 def table_retriever():
     """The class of retrievers that answer by a table."""
     return TableRetriever
+
+
+@pytest.fixture
+def judge_table():
+    """Makes the answer to a verifier of whole tables."""
+    return table_verdicts
 
 
 @pytest.fixture

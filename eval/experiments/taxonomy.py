@@ -17,6 +17,7 @@ from ...data.folder import DataFolder, domain_named, file_fingerprint
 from ...data.parts import make_parts
 from ...programs.methods import PROGRAMS, Parts, build, check_replay
 from ...programs.presets import scopes, spec_named
+from ...programs.shared_rows import shared_evidence
 from ...programs.spec import Spec
 from ...programs.stages import FACT_STAGES
 from ...retrievers import registry
@@ -141,6 +142,7 @@ class TaxonomyBench:
         if source is not None:
             source = source.for_facts([e.inputs["fact"] for e in session.examples])
         parts = make_parts(self.taxonomy, self.domain, experiment.retriever, precedents=source)
+        parts = replace(parts, facts=[e.inputs["fact"] for e in session.examples])
         model, ready = None, None
         for models in session.models.values():
             session.closing.enter_context(models.context())
@@ -214,6 +216,11 @@ def make_rows(
             "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
             "schema": parts.under(spec.vocabulary).schema.fingerprint,
         }
+        if spec.shared_evidence or spec.program == "fhs-table":
+            together = shared_evidence(parts.facts)
+            settings["together"] = fingerprint(
+                [[parts.facts[i].fact_id for i in group] for group in together]
+            )
         if spec.state:
             settings["state"] = state_fingerprint(Path(spec.state))
         if precedents_print and scopes(spec):

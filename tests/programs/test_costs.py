@@ -56,6 +56,8 @@ TABLE = {
     "FHS graded verdicts": ((4, 4), (4, 2), (4, 2)),
     "FHS soft verdicts": ((4, 4), (4, 2), (4, 2)),
     "FHS, one-token selector": ((5, 4), (5, 2), (5, 2)),
+    "FHS, shared evidence": ((4, 4), (4, 2), (4, 2)),  # of a fact that is by itself
+    "FHS, table": ((4, 4), (4, 2), (4, 2)),
 }
 
 

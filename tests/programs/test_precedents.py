@@ -6,13 +6,13 @@ from abduce.programs.config import PrecedentsConfig
 from abduce.programs.methods import Parts, build
 from abduce.programs.precedents import PrecedentVote, completed
 from abduce.programs.presets import scopes, spec_named
+from abduce.programs.shared_rows import shared_evidence
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext
-from abduce.tagging.shared_rows import shared_evidence
 
 
 def fact(

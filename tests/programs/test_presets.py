@@ -27,6 +27,8 @@ NAMED = {
     "FHS graded verdicts": {"verdicts": "graded"},
     "FHS soft verdicts": {"verdicts": "soft"},
     "FHS, one-token selector": {"selector": "one-token"},
+    "FHS, shared evidence": {"shared_evidence": True},
+    "FHS, table": {"program": "fhs-table", "config.Kv": 5, "shared_evidence": True},
     "Kv = 5": {"config.Kv": 5},
     "Kv = 20": {"config.Kv": 20},
     **{f"J = {n}": {"config.J": n} for n in (1, 3, 4)},
@@ -100,7 +102,7 @@ def test_others_differ_from_their_base(name, base, changes):
 
 
 def test_every_FHS_like_preset_is_named_above():
-    family = {"fhs", "fhs-seq", "each-alone", "oracle", "verifier-picks"}
+    family = {"fhs", "fhs-seq", "fhs-table", "each-alone", "oracle", "verifier-picks"}
     like = {name for name, spec in PRESETS.items() if spec.program in family and name in ALONE}
     assert like - OWN == set(NAMED)
 
@@ -108,8 +110,9 @@ def test_every_FHS_like_preset_is_named_above():
 @pytest.mark.parametrize("name", ALONE)
 def test_every_preset_builds_and_says_what_it_needs(name, tiny, schema, table_retriever):
     program = build(spec_named(name), Parts(lambda _: table_retriever(tiny), tiny, schema))
-    method = program.program if spec_named(name).selector else program
-    assert type(method) is PROGRAMS[spec_named(name).program].cls
+    spec = spec_named(name)
+    method = program.program if spec.selector or spec.shared_evidence else program
+    assert type(method) is PROGRAMS[spec.program].cls
     assert program.needs_gold == (name.startswith("probe") or name.startswith("oracle"))
 
 

@@ -56,11 +56,11 @@ def test_graded_verdicts_are_chances_with_minus_one_for_abstain(schema):
     hard, chances = judgements(schema, answer.verdicts[0])
     assert list(hard.values()) == [S, S, N, N, X, S]
     assert chances == {
-        "Family": 1.0,
-        "Role": 0.5,
-        "Event": 0.49,
-        "Qualifier": 0.0,
-        "Temporal": 0.75,
+        "Family": (1.0, 0.0, 0.0),
+        "Role": (0.5, 0.5, 0.0),
+        "Event": (0.49, 0.51, 0.0),
+        "Qualifier": (0.0, 1.0, 0.0),
+        "Temporal": (0.75, 0.25, 0.0),
     }
 
 

@@ -1,0 +1,97 @@
+"""Facts that share their evidence, asked once: all members of a group take the answer of the first one."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import dspy
+
+from ..signatures.types import Fact
+from .shared_rows import shared_evidence
+from .state import Stateful
+from .trace import Trace
+
+
+class Once:
+    """Computes a value once per key, whoever asks first, and gives it to as many askers as the key has.
+
+    Those who ask while it is computed wait; what it raises, all get. Safe to share between threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[Hashable, Future[Any]] = {}
+        self._left: Counter[Hashable] = Counter()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Once:
+        return Once()
+
+    def get(self, key: Hashable, askers: int, compute: Callable[[], Any]) -> Any:
+        """The value of a key; it is forgotten once ``askers`` have had it."""
+        with self._lock:
+            future = self._made.get(key)
+            mine = future is None
+            if future is None:
+                future = self._made[key] = Future()
+                self._left[key] = askers
+        if mine:
+            try:
+                future.set_result(compute())
+            except BaseException as e:  # noqa: BLE001 - raised for everyone who asks, the first included
+                future.set_exception(e)
+        try:
+            return future.result()
+        finally:
+            with self._lock:
+                self._left[key] -= 1
+                if self._left[key] <= 0:
+                    self._made.pop(key, None)
+
+
+class SharedEvidence(Stateful):
+    """A program that is asked once for each group of facts that share their evidence.
+
+    The first fact of a group (in the order given) is asked about, whichever comes first, so the answers do
+    not depend on the order of the calls. Its own trace has the calls and what was counted; the traces of
+    the others have the same trail with no calls, and ``notes["evidence_of"]`` names the fact that was asked
+    about. A fact that is in no group is asked about by itself.
+
+    Args:
+        program: what ranks, a selector around it included.
+        facts: all facts of the run.
+    """
+
+    def __init__(self, program: Any, facts: Sequence[Fact] = ()) -> None:
+        super().__init__()
+        self.program = program
+        self._once = Once()
+        self._groups: dict[str, tuple[Fact, int]] = {}
+        for group in shared_evidence(facts):
+            for i in group:
+                self._groups[facts[i].fact_id] = facts[group[0]], len(group)
+
+    @property
+    def needs_gold(self) -> bool:
+        """Whether its program is an oracle."""
+        return bool(self.program.needs_gold)
+
+    def forward(self, fact: Fact, **more: Any) -> dspy.Prediction:
+        first, members = self._groups.get(fact.fact_id, (fact, 1))
+        if members == 1 or self.needs_gold:
+            return self.program(fact=fact, **more)
+        prediction = self._once.get(first.fact_id, members, lambda: self.program(fact=first, **more))
+        if first.fact_id == fact.fact_id:
+            return prediction
+        told = {name: prediction[name] for name in prediction.keys()}  # noqa: SIM118 - no mapping
+        return dspy.Prediction(**told | {"trace": silent(prediction.trace, first.fact_id)})
+
+
+def silent(trace: Trace, asked: str) -> Trace:
+    """The trail of a fact whose answer is that of another one: nothing was called or counted for it."""
+    pool = Counter({"pool": trace.counters["pool"]})
+    return replace(trace, calls=[], counters=pool, seconds={}, notes={**trace.notes, "evidence_of": asked})
