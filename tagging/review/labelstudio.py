@@ -26,6 +26,7 @@ CONFIG = """<View>
   <TextArea name="other" toName="text" maxSubmissions="1" placeholder="a concept that is not among them"/>
   <Choices name="verdict" toName="text" choice="single" showInline="true">
     <Choice value="none is right"/>
+    <Choice value="is no fact"/>
   </Choices>
   <TextArea name="note" toName="text" maxSubmissions="1" placeholder="note"/>
 </View>
@@ -33,6 +34,7 @@ CONFIG = """<View>
 """The labelling interface to paste into a project of Label Studio."""
 
 NONE = "none is right"
+REJECTED = frozenset({NONE, "is no fact"})
 CANDIDATES = 9
 AROUND = 400
 """Characters of a text before and after a mention."""
@@ -162,7 +164,7 @@ def _decision(fact_id: str, annotation: Mapping[str, Any], suggested: str) -> De
         "note": values.get("note", ""),
         "at": str(annotation.get("updated_at") or annotation.get("created_at") or ""),
     }
-    if values.get("verdict") == NONE:
+    if values.get("verdict") in REJECTED:
         return Decision.of(record | {"state": "rejected"})
     if concept:
         return Decision.of(

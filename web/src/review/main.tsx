@@ -7,7 +7,7 @@ import { embedded, pack } from "../shared/packs";
 import { LongList } from "../shared/virtual";
 import type { Items } from "../report/types";
 import { DocumentView } from "./document";
-import { OFFERED, Panel, type Actions } from "./panel";
+import { offers, Panel, type Actions } from "./panel";
 import { openTaxonomy, type Opened as OpenedTaxonomy } from "./search_box";
 import { ORDERS, Review, type Order } from "./state";
 import { download, journal, merged, storeOf } from "./store";
@@ -80,6 +80,14 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
   const places = useMemo(() => review.ordered(passing(review, address), order), [tick, JSON.stringify({ ...address, fact: "" }), order]);
   const asked = review.facts.ids.indexOf(address["fact"] ?? "");
   const current = asked >= 0 ? asked : (places.find((i) => !passed.current.has(i)) ?? places[0] ?? 0);
+  const [turn, setTurn] = useState(0);
+  const lexical = useMemo(() => {
+    if (!turn || !known) return [];
+    const datatype = review.facts.datatypes[current];
+    const hits = known.search.find(review.facts.loci[current] ?? "", 400);
+    return hits.filter(({ place }) => !datatype || known.taxonomy.datatypes[place] === datatype).map(({ place }) => known.taxonomy.ids[place] ?? "");
+  }, [turn > 0, known, current]);
+  const offered = offers(review.suggestion(current).candidates, lexical, turn);
   const shown = useRef(current);
   shown.current = current;
 
@@ -90,6 +98,7 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
     return () => clearTimeout(idle);
   }, []);
   useEffect(() => {
+    setTurn(0);
     view.current?.show(current);
     if (asked < 0 && review.count) go({ fact: review.facts.ids[current] ?? "" }, true);
   }, [current]);
@@ -151,6 +160,10 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
       setNoting(false);
       if (text !== null) keep(review.annotate(shown.current, { note: text }), "noted");
     },
+    more: () => {
+      void openTaxonomy().then(setKnown);
+      setTurn((t) => (offers(review.suggestion(shown.current).candidates, lexical, t + 1).length || !t ? t + 1 : 0));
+    },
     search: setSearching,
   };
   const threshold = sheet.thresholds.find(([precision]) => precision === PRECISION)?.[1];
@@ -162,15 +175,14 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
   keys.current = (e) => {
     const inField = e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.target instanceof HTMLTextAreaElement;
     if (inField || e.ctrlKey || e.metaKey || e.altKey) return;
-    const offered = review.suggestion(shown.current).candidates;
     const digit = /^[1-9]$/.test(e.key) ? Number(e.key) : 0;
     const commands: Record<string, () => void> = {
       a: act.accept, Enter: act.accept, r: act.reject, n: act.next, p: act.back, u: act.undo, s: act.twins, f: act.flag,
-      m: () => setNoting(true), "/": () => setSearching(true), b: acceptSure, Escape: () => setSearching(false),
+      m: () => setNoting(true), "0": act.more, "/": () => setSearching(true), b: acceptSure, Escape: () => setSearching(false),
     };
     const inButton = e.target instanceof HTMLButtonElement || e.target instanceof HTMLAnchorElement;
     if (inButton && e.key === "Enter") return;
-    const concept = digit && digit <= OFFERED ? offered[digit - 1] : undefined;
+    const concept = digit ? offered[digit - 1] : undefined;
     if (concept) act.choose(concept);
     else if (commands[e.key]) commands[e.key]?.();
     else return;
@@ -225,7 +237,7 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
             <input type="search" size={14} value={address["find"] ?? ""} onInput={(e) => go({ find: e.currentTarget.value }, true)} />
           </label>
         </div>
-        {review.count ? <Panel key={current} sheet={sheet} review={review} items={items} fact={current} label={labelOf} searching={searching} noting={noting} act={act} /> : null}
+        {review.count ? <Panel key={current} sheet={sheet} review={review} items={items} fact={current} label={labelOf} offered={offered} turn={turn} searching={searching} noting={noting} act={act} /> : null}
         <h2>{plural(places.length, "fact")} to look at</h2>
         <LongList
           count={places.length}

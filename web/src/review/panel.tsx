@@ -10,12 +10,22 @@ import type { Sheet } from "./types";
 
 export const OFFERED = 9;
 
+/** What is offered under the digits: first the candidates, then, nine by nine, what the words of the locus find. */
+export function offers(candidates: readonly string[], found: readonly string[], turn: number): readonly string[] {
+  const first = candidates.slice(0, OFFERED);
+  if (turn === 0) return first;
+  const rest = [...new Set([...found, ...candidates.slice(OFFERED)])].filter((id) => !first.includes(id));
+  return rest.slice((turn - 1) * OFFERED, turn * OFFERED);
+}
+
 interface Props {
   readonly sheet: Sheet;
   readonly review: Review;
   readonly items: Items;
   readonly fact: number;
   readonly label: (concept: string) => { readonly label: string; readonly text: string };
+  readonly offered: readonly string[];
+  readonly turn: number;
   readonly searching: boolean;
   readonly noting: boolean;
   readonly act: Actions;
@@ -27,6 +37,7 @@ export interface Actions {
   reject(): void;
   next(): void;
   back(): void;
+  more(): void;
   undo(): void;
   twins(): void;
   flag(): void;
@@ -36,13 +47,12 @@ export interface Actions {
 
 const SAID = { open: "open", suggested: "open", accepted: "accepted", corrected: "corrected", rejected: "rejected" } as const;
 
-export function Panel({ sheet, review, items, fact, label, searching, noting, act }: Props) {
+export function Panel({ sheet, review, items, fact, label, offered, turn, searching, noting, act }: Props) {
   const { facts } = review;
   const suggestion = review.suggestion(fact);
   const decision = review.decision(fact);
   const state = review.state(fact);
   const open = review.twins(fact).filter((i) => !review.decided(i)).length;
-  const offered = suggestion.candidates.slice(0, OFFERED);
   const chosen = state === "accepted" || state === "corrected" ? decision?.concept : undefined;
   return (
     <section aria-label="Fact">
@@ -67,15 +77,15 @@ export function Panel({ sheet, review, items, fact, label, searching, noting, ac
                   <kbd>{i + 1}</kbd>
                   <span>
                     <span class="mono">{concept}</span> {concept === chosen ? <span class="good">✓</span> : null}{" "}
-                    {i === 0 && suggestion.source !== "program" ? <span class="chip">you said so of {suggestion.votes} {suggestion.source === "close" ? "like it" : "rather like it"}</span> : null}
-                    {i === 0 && suggestion.sure !== null ? <span class="soft"> {share(suggestion.sure, 2)}</span> : null}
+                    {concept === suggestion.concept && suggestion.source !== "program" ? <span class="chip">you said so of {suggestion.votes} {suggestion.source === "close" ? "like it" : "rather like it"}</span> : null}
+                    {concept === suggestion.concept && suggestion.sure !== null ? <span class="soft"> {share(suggestion.sure, 2)}</span> : null}
                   </span>
                   <span class="def">{told.label}{told.text ? `: ${told.text.slice(0, 170)}` : ""}</span>
                 </button>
               </li>
             );
           })}
-          {offered.length ? null : <li class="soft">Nothing is suggested: search the taxonomy.</li>}
+          {offered.length ? null : <li class="soft">Nothing {turn ? "more" : "is suggested"}: search the taxonomy.</li>}
         </ol>
       )}
       <div class="bar">
@@ -83,6 +93,7 @@ export function Panel({ sheet, review, items, fact, label, searching, noting, ac
         <button type="button" onClick={act.reject}>Reject <kbd>r</kbd></button>
         <button type="button" onClick={act.next}>Next <kbd>n</kbd></button>
         <button type="button" onClick={act.back}>Back <kbd>p</kbd></button>
+        <button type="button" onClick={act.more}>More <kbd>0</kbd></button>
         <button type="button" onClick={() => act.search(!searching)}>Search <kbd>/</kbd></button>
         <button type="button" onClick={act.undo} disabled={!review.undoable}>Undo <kbd>u</kbd></button>
         <button type="button" onClick={act.flag} aria-pressed={decision?.flag ?? false}>Flag <kbd>f</kbd></button>

@@ -21,6 +21,10 @@ export type Order = (typeof ORDERS)[number];
 /** How sure a suggestion is that a person made for a fact alike in the same company. */
 const CLOSE = 0.97;
 const LOOSE = 0.8;
+/** Below this the program is less sure than a person's word of a fact closely alike. */
+const UNSURE = 0.5;
+/** From here on only the same row of the same table outweighs the program. */
+const CERTAIN = 0.9;
 const OWN_CLOSE = 0;
 const OWN_LOOSE = 1;
 const ANY_CLOSE = 2;
@@ -97,29 +101,31 @@ export class Review {
   private suggest(i: number): Suggestion {
     const own = (this.facts.candidates[i] ?? []).map((n) => this.ids[n] ?? "");
     const sure = this.facts.sure[i] ?? null;
-    const close = this.vote(i, OWN_CLOSE);
-    const loose = this.vote(i, OWN_LOOSE);
+    const close = this.vote(i, OWN_CLOSE, (other) => this.binds(other, i));
+    const loose = this.vote(i, OWN_LOOSE, (other) => this.first(other) === this.first(i));
+    const others = [...this.vote(i, OWN_CLOSE).keys(), ...this.vote(i, OWN_LOOSE).keys()];
     const strangers = [...this.vote(i, ANY_CLOSE).keys(), ...this.vote(i, ANY_LOOSE).keys()];
     const refused = this.refused(i);
     const kept = own.filter((id) => !refused.has(id));
     const rest = own.filter((id) => refused.has(id));
     const [best] = close.keys();
     if (best !== undefined) {
-      return { concept: best, source: "close", sure: Math.max(sure ?? 0, CLOSE), candidates: unique([...close.keys(), ...loose.keys(), ...kept, ...rest]), votes: close.get(best) ?? 0 };
+      return { concept: best, source: "close", sure: Math.max(sure ?? 0, CLOSE), candidates: unique([...close.keys(), ...others, ...kept, ...rest]), votes: close.get(best) ?? 0 };
     }
     const [likely] = loose.keys();
     if (likely !== undefined && loose.size === 1 && own.includes(likely)) {
-      return { concept: likely, source: "loose", sure: Math.max(sure ?? 0, LOOSE), candidates: unique([likely, ...kept, ...rest]), votes: loose.get(likely) ?? 0 };
+      return { concept: likely, source: "loose", sure: Math.max(sure ?? 0, LOOSE), candidates: unique([likely, ...others, ...kept, ...rest]), votes: loose.get(likely) ?? 0 };
     }
-    const candidates = unique([...kept.slice(0, 1), ...loose.keys(), ...strangers, ...kept.slice(1), ...rest]);
+    const candidates = unique([...kept.slice(0, 1), ...others, ...strangers, ...kept.slice(1), ...rest]);
     const changed = kept[0] !== own[0];
     return { concept: candidates[0] ?? "", source: "program", sure: changed ? (sure === null ? null : sure / 2) : sure, candidates, votes: 0 };
   }
 
   /** Concepts that were decided of facts alike, with how often: the commonest first, of equals the latest. */
-  private vote(i: number, level: number): Map<string, number> {
+  private vote(i: number, level: number, counts: (other: number) => boolean = () => true): Map<string, number> {
     const votes = new Map<string, { count: number; at: string }>();
     for (const other of this.alike(i, level)) {
+      if (!counts(other)) continue;
       const decision = this.decisions.get(other);
       if (!decision || (decision.state !== "accepted" && decision.state !== "corrected")) continue;
       const vote = votes.get(decision.concept) ?? { count: 0, at: "" };
@@ -127,6 +133,18 @@ export class Review {
     }
     const ranked = [...votes].sort((x, y) => y[1].count - x[1].count || (x[1].at > y[1].at ? -1 : 1));
     return new Map(ranked.map(([concept, { count }]) => [concept, count]));
+  }
+
+  /**
+   * Whether what was decided of one fact decides for another that is closely alike: in the same table, where the
+   * program said the same of both (it is wrong, or right, for the same reason), or where it is unsure. Else the
+   * program saw something that tells them apart, and the decision is only offered.
+   */
+  private binds(other: number, i: number): boolean {
+    const sure = this.facts.sure[i] ?? 0;
+    const sameTable = this.facts.contexts[other] === this.facts.contexts[i];
+    if (this.first(other) === this.first(i)) return sameTable || sure < CERTAIN;
+    return sure < (sameTable ? CERTAIN : UNSURE);
   }
 
   /** What was refused of facts closely alike: the program's first concept, where that was rejected or corrected. */
