@@ -14,6 +14,7 @@ from .calibrate import calibrate
 from .data import app as data
 from .eval import evaluate
 from .index import app as index
+from .judge import judge
 from .lm import lm
 from .notes import show_log
 from .optimize import optimize
@@ -54,6 +55,7 @@ app.command("report")(report)
 app.command("review")(review)
 app.command("optimize")(optimize)
 app.command("ask")(ask)
+app.command("judge")(judge)
 app.command("calibrate")(calibrate)
 app.add_typer(data, name="data")
 app.add_typer(index, name="index")

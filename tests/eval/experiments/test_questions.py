@@ -9,6 +9,7 @@ import pytest
 from abduce.eval.experiments.evaluate import evaluate
 from abduce.eval.experiments.files import bundled_experiments, load_experiment, parse_experiment
 from abduce.eval.experiments.questions import usable_judges
+from abduce.eval.rejudge import rejudge
 from abduce.eval.report.questions import question_tables
 from abduce.eval.report.report import load_run, report_tables, result_tables
 from abduce.eval.runs.joining import joined
@@ -465,3 +466,39 @@ def test_the_answer_stage_has_its_own_decoding(folder, model):
     assert limits == {True: 77, False: 2048}
     with pytest.raises(InputError, match="answerer"):
         run(text(), folder, lm=lm(model) | {"answerer": {"max_tokens": 77}})
+
+
+def test_a_finished_run_is_judged_again(folder, model, tmp_path):
+    """The first judge finds everything Not Useful; the second reads the context. No method is asked again."""
+    answer = model.then
+
+    def strict(body):
+        whole = answer(body)
+        message = whole["choices"][0]["message"]
+        message["content"] = message["content"].replace("Entailed", "Not Useful")
+        return whole
+
+    model.then = strict
+    judge = f"[[judge]]\n{served(model, 'strict')}"
+    first, _ = run(text(judges=judge), folder, lm=lm(model), out=tmp_path / "run")
+    assert first["HCQR"].mean("DUR")[0] == 0.0
+    model.then, asked = answer, len(model.bodies)
+    new = rejudge(tmp_path / "run", tmp_path / "again", lm(model), name="kind", data=folder, cache=False)
+    assert all("Judge what a set" in " ".join(str(b["messages"]).split()) for b in model.bodies[asked:])
+    assert len(model.bodies) - asked == 12  # three rows with retrieval, four questions
+    assert new["HCQR"].mean("DUR")[0] == 0.5
+    assert new["HCQR"].mean("Acc") == first["HCQR"].mean("Acc")
+    assert new["HCQR"].costs["llm_calls"].tolist() == first["HCQR"].costs["llm_calls"].tolist()
+    read = load_run(tmp_path / "again")
+    agreement = next(t for t in question_tables(read) if t.title == "Agreement of kind and strict")
+    assert agreement.rows[-1][:2] == ["all", 12]
+    assert agreement.rows[-1][2].value == 0.5
+    with pytest.raises(InputError, match="give another folder"):
+        rejudge(tmp_path / "run", tmp_path / "run", lm(model), data=folder)
+
+
+def test_a_run_whose_questions_are_gone_is_not_judged(folder, model, tmp_path):
+    run(text(), folder, lm=lm(model), out=tmp_path / "run")
+    (folder / "qa" / "mmlu_med_devval.jsonl").unlink()
+    with pytest.raises(InputError, match="4 of its questions are not in the data folder"):
+        rejudge(tmp_path / "run", tmp_path / "again", lm(model), data=folder)

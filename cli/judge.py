@@ -1,0 +1,57 @@
+"""``abduce judge``: a finished run of questions judged again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def judge(
+    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The run folder of a question experiment.")],
+    out: Annotated[Path, typer.Option(help="Run folder for the run with the new judgements.")],
+    lm: Annotated[
+        Path | None, typer.Option(help="TOML file with the judge's \\[lm] table; else $ABDUCE_LM, or --url.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="Address of a model server that ends in /v1.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name on that server.")] = None,
+    name: Annotated[str, typer.Option(help="What the judge is called in tables.")] = "judge",
+    data: Annotated[
+        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Contexts in flight at once.")] = 32,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Ask the judge every time; keep no reply.")
+    ] = False,
+) -> None:
+    """Label the contexts of a finished run by another judge; no method is asked again.
+
+    The run's own judge stays beside the new one, and the tables say how far they agree.
+
+    Examples:
+
+        abduce judge runs/main --lm judge.toml --out runs/main-judged --data DIR
+    """
+    from rich.console import Console
+
+    from ..eval.rejudge import rejudge
+    from ..eval.report.questions import question_tables
+    from ..lm.options import chosen_lm
+    from ..retrievers.errors import InputError
+    from .notes import print_note
+    from .pages.tables import drawn
+    from .progress import progress_bars
+
+    table = chosen_lm(lm, url, model)
+    if table is None:
+        raise InputError("name the judge: --lm FILE, or --url and --model", field="lm")
+    console = Console()
+    with progress_bars(Console(stderr=True)) as on_progress:
+        found = rejudge(
+            run, out, table, name=name, data=data, concurrency=concurrency, cache=not no_cache,
+            on_progress=on_progress, on_note=print_note,
+        )  # fmt: skip
+    for one in question_tables(found):
+        console.print(drawn(one))
+    console.print(f"Written: {out}", markup=False, highlight=False)
