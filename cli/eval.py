@@ -109,3 +109,6 @@ def evaluate(
         line(text)
     if out is not None:
         line(f"Results, traces and summary: {out}")
+    if run.unusable:
+        line("every example failed, or fell back because replies were no use: no figure is a method's", notes)
+        raise typer.Exit(1)

@@ -19,6 +19,10 @@ TAXONOMY = "us-gaap-2024"
 """What facts and documents are tagged with where no taxonomy is named."""
 
 
+HALF = 0.5
+"""The share of facts on which a model may be of no use before the command leaves with 1."""
+
+
 class Scope(StrEnum):
     """Whose already-tagged facts may be used."""
 
@@ -105,6 +109,13 @@ def tag(
         bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")
     ] = False,
     concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight where a model is called.")] = 32,
+    allow_fallback: Annotated[
+        bool,
+        typer.Option(
+            "--allow-fallback",
+            help="Leave with 0 also where the model was no use for more than half of the facts.",
+        ),
+    ] = False,
 ) -> None:
     """Tag facts with the concepts of a taxonomy.
 
@@ -129,6 +140,7 @@ def tag(
     from rich.console import Console
 
     from ..retrievers.errors import InputError
+    from ..retrievers.files import check_writable
     from ..tagging.tagger import Tagger
     from .pages.tags import show_problems, show_tags
     from .progress import count_bar
@@ -168,20 +180,27 @@ def tag(
             trail = tagger.explain(facts, explain, contexts=contexts, skip_bad=skip_bad)
             console.print(explain_fact(trail, top))
             return
-        if out is not None and not out.resolve().parent.is_dir():
-            raise InputError("there is no such folder to write to", file=out)
+        if out is not None:
+            check_writable(out)
         with count_bar(console) as bar:
             tags = tagger.tag(facts, partial(bar, "tagging"), contexts=contexts, skip_bad=skip_bad, gold=gold)
+        cost = tagger.cost
     if out is not None:
         tags.to_csv(out, top)
         console.print(f"{len(tags):,} facts tagged: {out}", markup=False, highlight=False)
     else:
         show_tags(tags, console)
     show_problems(tags, notes)
+    if cost:
+        notes.print(cost, markup=False, highlight=False, soft_wrap=True)
     if gold:
         from .pages.score import show_score
 
         show_score(tags.score(), console)
+    if tags.unusable > HALF and not allow_fallback:
+        line = "the model was no use for most of the facts; --allow-fallback takes their tags as they are"
+        notes.print(line, markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(1)
 
 
 def _code(tagger: Tagger, note: Path, mentions: Path, top: int, out: Path | None, console: Console) -> None:

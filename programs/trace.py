@@ -14,6 +14,12 @@ from ..retrievers.base import Ranking
 from ..signatures.types import Hypothesis, Verdict
 from .fusion import Pool
 
+LOSSES = (
+    "dropped_replies", "direct_fallback", "failed_rounds", "failed_verifications", "selector_failed",
+    "lexical_hyde", "main_rag_unjudged",
+)  # fmt: skip
+"""Counters of what a method does without where its model is no use."""
+
 _COUNTING = threading.Lock()
 
 
@@ -113,6 +119,12 @@ class Trace:
             yield
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+    @property
+    def lost_replies(self) -> bool:
+        """Whether a part of the method did without its model: a reply was no use or did not come, so that the
+        result is not (only) the method's."""
+        return self.counters["llm_calls"] > 0 and any(self.counters[name] for name in LOSSES)
 
     def retrieved(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> None:
         """Record a batch of queries with what came back."""

@@ -22,6 +22,7 @@ class Tag:
             calibration holds for the program and the taxonomy.
         error: what the program failed with on this fact; empty where it did not.
         trace: what the program did, where traces were asked for.
+        lost: a part of the program fell back because a reply of its model was no use.
     """
 
     fact: Fact
@@ -31,6 +32,7 @@ class Tag:
     confidence: float | None = None
     error: str = ""
     trace: Trace | None = None
+    lost: bool = False
 
     @property
     def concept(self) -> str:

@@ -157,6 +157,13 @@ class Tagger:
         """Close connections to models; stop a server that was started."""
         self._closing.close()
 
+    @property
+    def cost(self) -> str:
+        """What the calls of its models cost until now, in one line; empty where there were none."""
+        from ..lm.use import meter_line
+
+        return "" if self._models is None else meter_line(self._models.meter)
+
     @contextmanager
     def _in_context(self) -> Iterator[None]:
         """With the models in the DSPy context."""
@@ -343,4 +350,5 @@ class Tagger:
             sure = float(calibration.probability([features(ranking, fact.modality)])[0])
         label = self.taxonomy[ranking.ids[0]].label if len(ranking) else ""
         trace = prediction.trace if traces else None
-        return Tag(fact, ranking, label, evidence_of(prediction), sure, trace=trace)
+        lost = prediction.trace.lost_replies
+        return Tag(fact, ranking, label, evidence_of(prediction), sure, trace=trace, lost=lost)

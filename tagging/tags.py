@@ -76,6 +76,16 @@ class Tags(Sequence[Tag]):
         return [tag for tag in self.tags if tag.error]
 
     @property
+    def lost(self) -> list[Tag]:
+        """The facts on which a part of the program fell back because a reply of its model was no use."""
+        return [tag for tag in self.tags if tag.lost]
+
+    @property
+    def unusable(self) -> float:
+        """The share, in [0, 1], of the facts that failed or fell back for their model."""
+        return (len(self.failed) + len(self.lost)) / max(1, len(self.tags))
+
+    @property
     def fell_back(self) -> int:
         """How many facts have no datatype that the taxonomy declares."""
         return sum(tag.ranking.fell_back for tag in self.tags)

@@ -57,6 +57,11 @@ def show_problems(tags: Tags, notes: Console) -> None:
         notes.print(line, markup=False, highlight=False, soft_wrap=True)
     if tags.failed:
         notes.print(f"{len(tags.failed)} facts failed; their rankings are empty", markup=False)
+    if tags.lost:
+        notes.print(
+            f"{len(tags.lost):,} of {len(tags):,} facts fell back in part: replies of the model were no use",
+            markup=False, highlight=False, soft_wrap=True,
+        )  # fmt: skip
     if tags.fell_back:
         what = "everything was searched"
         if tags.searched < len(tags.taxonomy):

@@ -20,7 +20,8 @@ class Outcome:
 
     ``began`` is when, in seconds since 1970 (NaN: not known), ``seconds`` how long it took. ``error`` is None
     where it did not fail; ``incomplete`` says that something beside the row's own work did (a judge's
-    server), so that trying again may add to it.
+    server), so that trying again may add to it; ``lost`` that a part of the method fell back because a reply
+    of its model was no use (:attr:`abduce.programs.trace.Trace.lost_replies`).
     """
 
     metrics: Mapping[str, float]
@@ -29,6 +30,7 @@ class Outcome:
     error: Mapping[str, str] | None
     incomplete: bool = False
     began: float = math.nan
+    lost: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,7 @@ class RowResult:
     lines: Sequence[bytes] = ()
     errors: Mapping[tuple[int, str], Mapping[str, str]] = field(default_factory=dict)
     began: Floats | None = None
+    lost: np.ndarray[tuple[int, int], np.dtype[np.bool_]] | None = None
 
     @classmethod
     def collect(
@@ -89,8 +92,20 @@ class RowResult:
         }
         began = _grid([[o.began if o else None for o in line] for line in grid])
         return cls(
-            name, list(seeds), values, costs, seconds, failed, done, reference, settings, lines, errors, began
-        )
+            name, list(seeds), values, costs, seconds, failed, done, reference, settings, lines, errors,
+            began, np.array([[o is not None and o.lost for o in line] for line in grid]),
+        )  # fmt: skip
+
+    @property
+    def fell_back(self) -> int:
+        """Over seeds and examples, how many fell back in part because a reply of the model was no use."""
+        return 0 if self.lost is None else int(self.lost.sum())
+
+    @property
+    def unusable(self) -> float:
+        """The share, in [0, 1], of what was done that failed or fell back; 0 where nothing was done."""
+        bad = self.failed if self.lost is None else self.failed | self.lost
+        return float(bad.sum() / max(1, self.done.sum()))
 
     def walls(self) -> list[float]:
         """The wall time of the whole row in seconds, one value per seed where it is known.
@@ -138,4 +153,5 @@ def read_outcome(record: Mapping[str, Any], gold: Any, codec: Codec | None) -> O
         return Outcome({}, {}, record["seconds"], record["error"], began=began)
     metrics = codec.score(record, gold) if codec is not None else record["metrics"]
     incomplete = bool(record.get("incomplete", False))
-    return Outcome(metrics, record.get("cost", {}), record["seconds"], None, incomplete, began)
+    lost = bool(record.get("lost", False))
+    return Outcome(metrics, record.get("cost", {}), record["seconds"], None, incomplete, began, lost)

@@ -29,6 +29,10 @@ ALPHA = 0.05
 """The family-wise level of the marks in tables."""
 
 
+MANY = 0.1
+"""The share of examples that fell back above which a row is marked."""
+
+
 @dataclass(eq=False)
 class Run:
     """Everything a run measured.
@@ -115,7 +119,8 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """``{"experiment", "data", "rows": [{"row", "n", "failed", "R@1", ..., "intervals", "cost"}]}``.
 
-        ``n`` is the number of examples, ``failed`` counts over seeds, ``cost`` holds means per example.
+        ``n`` is the number of examples, ``failed`` counts over seeds (and so does ``fell_back``: examples on
+        which a reply of the model was no use), ``cost`` holds means per example.
         Nothing in it depends on the clock or on the order in which examples finished.
         """
         rows = []
@@ -125,6 +130,8 @@ class Run:
                 "n": int(row.done.any(axis=0).sum()),
                 "failed": int(row.failed.sum()),
             }
+            if row.fell_back:
+                entry["fell_back"] = row.fell_back
             means = {m: row.mean(m) for m in row.values}
             entry |= {m: mean for m, (mean, _) in means.items()}
             intervals = self.bootstrap.intervals([row.per_example(m) for m in row.values])
@@ -191,11 +198,15 @@ class Run:
         summary = self.summary()["rows"]
         baseline = baseline or self.baseline
         marks = self.marks(baseline) if baseline else {}
-        failures = any(entry["failed"] for entry in summary)
+        problems = [
+            (title, key)
+            for title, key in (("failed", "failed"), ("fell back", "fell_back"))
+            if any(entry.get(key) for entry in summary)
+        ]
         top = {m: max((e[m] for e in summary if m in e), default=0.0) for m in self.measures}
         body: list[list[Value]] = []
         for entry in summary:
-            line: list[Value] = [entry["row"], entry["n"], *([entry["failed"]] if failures else [])]
+            line: list[Value] = [entry["row"], entry["n"], *(entry.get(key, 0) for _, key in problems)]
             for m in self.measures:
                 reference = entry.get("reference", {}).get(m)
                 if m not in entry:
@@ -208,7 +219,7 @@ class Run:
                     Cell(entry[m], low=low, high=high, sd=sd, reference=reference, mark=mark, best=is_best)
                 )
             body.append(line)
-        columns = ["row", "n", *(["failed"] if failures else []), *self.measures]
+        columns = ["row", "n", *(title for title, _ in problems), *self.measures]
         title = ", ".join(t for t in (self.experiment, self.data) if t)
         return Table(columns, body, title, self._notes(summary, baseline, intervals, bool(marks)))
 
@@ -239,7 +250,18 @@ class Run:
             )
         if any(entry["failed"] for entry in summary):
             notes.append("Failures count as wrong.")
+        notes += [
+            f"{row.name}: {row.fell_back / row.done.sum():.0%} fell back because replies were no use; "
+            "these are not the method's figures (--retry-failed asks again)."
+            for row in self.rows
+            if row.fell_back > MANY * row.done.sum()
+        ]
         return notes
+
+    @property
+    def unusable(self) -> bool:
+        """Whether nothing of it says anything: every example of every row failed or fell back."""
+        return all(row.unusable == 1.0 for row in self.rows)
 
     def _repr_html_(self) -> str:
         return self.table().html()

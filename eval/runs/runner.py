@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ...data.example import Example
+from ...programs.trace import Trace
 from ...retrievers.errors import InputError, describe
 from ...retrievers.files import write_bytes, write_text
 from .folder import RunFolder, file_name
@@ -84,8 +85,8 @@ def run(
         codec: how this family's predictions are recorded and scored.
         out: the run folder (see :mod:`abduce.eval.runs.folder`); None keeps everything in memory.
         concurrency: examples in flight at once, at least 1. With 1 everything runs in this thread.
-        retry_failed: do examples again that failed in an earlier session, or are incomplete (whose judge
-            could not be asked); an incomplete one that fails now stays as it was.
+        retry_failed: do examples again that failed in an earlier session, are incomplete (whose judge could
+            not be asked), or fell back because a reply was no use; an incomplete one that fails now stays.
         experiment: the experiment's name, for the summary.
         data: what the examples are, for the summary ("finance test").
         fingerprint: of everything that all examples share and no row's settings name.
@@ -211,7 +212,7 @@ class _Session:
             e
             for e in self.examples
             if (o := known.get((seed, e.id))) is None
-            or (self.retry_failed and (o.error is not None or o.incomplete))
+            or (self.retry_failed and (o.error is not None or o.incomplete or o.lost))
         ]
 
     def _tasks(self) -> Iterator[_Task]:
@@ -278,13 +279,18 @@ class _Session:
         began = round(time.time(), 3)
         record: dict[str, Any] = {"id": example.id, "seed": task.seed, "x": task.version, "began": began}
         try:
-            body = self.codec.encode(task.program(**inputs))
+            prediction = task.program(**inputs)
+            body = self.codec.encode(prediction)
+            lost = isinstance(trace := getattr(prediction, "trace", None), Trace) and trace.lost_replies
             seconds = time.perf_counter() - started
             metrics = self.codec.score(body, example.gold)
             record |= {"status": "ok", "metrics": metrics, "seconds": round(seconds, 6)}
+            if lost:
+                record["lost"] = True
             line = dumps(record | body) if self.folder is not None or self.keep else b""
             incomplete = bool(body.get("incomplete", False))
-            return _Done(task, Outcome(metrics, body.get("cost", {}), seconds, None, incomplete, began), line)
+            cost = body.get("cost", {})
+            return _Done(task, Outcome(metrics, cost, seconds, None, incomplete, began, lost), line)
         except Exception as e:  # (one example's failure must never end the run)
             if isinstance(e, InputError) and e.of_every_example:
                 raise

@@ -1,6 +1,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from abduce.data.example import Example, fingerprint
 from abduce.eval.runs.row import Progress, Row
 from abduce.eval.runs.run import Run
 from abduce.eval.runs.runner import run
+from abduce.programs.trace import Trace
 from abduce.retrievers.errors import InputError
 from made_runs import CODEC, ListCodec, examples, failing, row, text
 
@@ -79,7 +81,7 @@ def test_text_that_utf8_cannot_hold_is_kept_as_far_as_it_can_be(tmp_path: Path) 
     assert loaded.summary()["rows"][0]["failed"] == 1
     first = next(iter(loaded.records("a")))
     assert first["trace"] == {"raw": ["half ? of a pair"], "3": 0.1}
-    assert json.loads(text(tmp_path / "failures.jsonl"))["message"] == "bad ? text"
+    assert json.loads(text(tmp_path / "failures.jsonl"))["message"] == "bad � text"
 
 
 def test_a_codec_that_raises_is_a_failure_too() -> None:
@@ -284,3 +286,49 @@ def test_names_that_differ_only_in_signs_have_files_of_their_own(tmp_path: Path)
     rows = [row("- q1", lambda n: 1), row("+ q1", lambda n: 2), row("q1", lambda n: 3)]
     run(rows, examples(), codec=CODEC, out=tmp_path)
     assert [r["MRR"] for r in Run.load(tmp_path).summary()["rows"]] == pytest.approx([1, 1 / 2, 1 / 3])
+
+
+class LosingCodec(ListCodec):
+    """Predictions with a trace."""
+
+    def encode(self, prediction: Any) -> dict[str, Any]:
+        return super().encode(prediction.ranking)
+
+
+def losing(lost: set[int], asked: list[int] | None = None) -> Row:
+    """Ranks right, but falls back on the examples ``lost``."""
+
+    def rank(n: int) -> SimpleNamespace:
+        if asked is not None:
+            asked.append(n)
+        trace = Trace()
+        trace.count("llm_calls")
+        if n in lost:
+            trace.count("dropped_replies")
+        return SimpleNamespace(ranking=[f"g{n}"], trace=trace)
+
+    return Row("losing", lambda seed: rank)
+
+
+def test_what_fell_back_is_counted_marked_and_asked_again_on_demand(tmp_path: Path) -> None:
+    codec, asked = LosingCodec(), list[int]()
+    got = run([losing({1, 2})], examples(), codec=codec, out=tmp_path)
+    [entry] = got.summary()["rows"]
+    assert (entry["failed"], entry["fell_back"]) == (0, 2)
+    assert "fell back" in str(got.table())
+    assert any(note.startswith("losing: 17% fell back") for note in got.table().notes)
+    assert not got.unusable
+    assert Run.load(tmp_path).summary() == got.summary()
+    again = run([losing({1}, asked)], examples(), codec=codec, out=tmp_path, retry_failed=True)
+    assert asked == [1, 2]
+    assert again.summary()["rows"][0]["fell_back"] == 1
+    assert not any(
+        "fell back because" in note for note in again.table().notes
+    )  # one of twelve: below a tenth
+
+
+def test_a_run_in_which_everything_failed_or_fell_back_is_unusable() -> None:
+    everything = set(range(12))
+    assert run([losing(everything)], examples(), codec=LosingCodec()).unusable
+    assert run([failing(everything)], examples(), codec=CODEC).unusable
+    assert not run([losing(everything - {0})], examples(), codec=LosingCodec()).unusable
