@@ -12,7 +12,9 @@ import json
 from typing import Any
 
 import dspy
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from ..signatures.toml import one_line
 
 FINGERPRINTS = "abduce_fingerprints"
 
@@ -26,6 +28,61 @@ def predictor_fingerprint(signature: type[dspy.Signature]) -> str:
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]
 
 
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Wording(_Strict):
+    prefix: str
+    description: str
+
+
+class _Signature(_Strict):
+    instructions: str
+    fields: list[_Wording]
+
+
+class _Predictor(_Strict):
+    """What a state may say of one predictor. DSPy would set any other key as an attribute, and would send
+    all calls to the server that ``lm`` names: a state never chooses one."""
+
+    signature: _Signature
+    demos: list[dict[str, Any]] = []
+    traces: list[Any] = []
+    train: list[Any] = []
+    fields: dict[str, Any] = Field(default={}, max_length=0)
+    lm: None = None
+
+
+def _checked(name: str, state: Any, signature: type[dspy.Signature]) -> None:
+    """Refuse a predictor's state that is more than words and demonstrations of the right types.
+
+    Raises:
+        ValueError: the text says which field.
+    """
+    if isinstance(state, dict) and state.get("lm") is not None:
+        raise ValueError(f"the state of {name!r} names a model (lm): a program state never chooses a server")
+    try:
+        found = _Predictor.model_validate(state)
+    except ValidationError as e:
+        raise ValueError(f"the state of {name!r}: {one_line(e)}") from None
+    if len(found.signature.fields) != len(signature.fields):
+        raise ValueError(
+            f"the state of {name!r} words {len(found.signature.fields)} fields, not as many as it has"
+        )
+    outputs = {n: TypeAdapter(field.annotation) for n, field in signature.output_fields.items()}
+    for number, demo in enumerate(found.demos, 1):
+        for field, value in demo.items():
+            where = f"the state of {name!r}: demonstration {number}: {field}"
+            if field in signature.input_fields and not isinstance(value, str):
+                raise ValueError(f"{where}: must be a text, not {type(value).__name__}")
+            if field in outputs:
+                try:
+                    outputs[field].validate_python(value)
+                except ValidationError as e:
+                    raise ValueError(f"{where}: {one_line(e)}") from None
+
+
 class Stateful(dspy.Module):
     """A module whose saved state carries fingerprints (``program.save("x.json")``, ``program.load``)."""
 
@@ -34,16 +91,19 @@ class Stateful(dspy.Module):
         return {name: predictor_fingerprint(p.signature) for name, p in self.named_predictors()}
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
-        """DSPy's state of every predictor, and the fingerprints."""
+        """DSPy's state of every predictor without its model, and the fingerprints."""
         state: dict[str, Any] = super().dump_state(json_mode)
+        for name in self.fingerprints():
+            state[name]["lm"] = None
         return {**state, FINGERPRINTS: self.fingerprints()}
 
     def load_state(self, state: dict[str, Any], **kwargs: Any) -> None:
         """Take over instructions and demonstrations.
 
         Raises:
-            ValueError: it is no state of an abduce program, or was made for other predictors, inputs or
-                answer types; nothing is loaded then.
+            ValueError: it is no state of an abduce program, was made for other predictors, inputs or answer
+                types, or holds anything but words and demonstrations of the right types (a model above all);
+                nothing is loaded then.
         """
         rest = dict(state)
         saved = rest.pop(FINGERPRINTS, None)
@@ -56,4 +116,6 @@ class Stateful(dspy.Module):
         changed = [name for name in own if own[name] != saved[name]]
         if changed:
             raise ValueError(f"the state was made for another signature of the predictor {changed[0]!r}")
+        for name, predictor in self.named_predictors():
+            _checked(name, rest.get(name), predictor.signature)
         super().load_state(rest, **kwargs)
