@@ -9,6 +9,7 @@ from typing import Any
 from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row
+from .folder import DataFolder
 from .parquet import plain_row, read_parquet
 from .texts import TEXT_FILES, passages_of
 
@@ -19,7 +20,7 @@ CORPORA: Mapping[str, str] = {
 """Corpora of a data folder: files of its ``qa`` folder."""
 
 
-def load_corpus(name: str, folder: Any = None) -> Corpus:
+def load_corpus(name: str, folder: DataFolder | None = None) -> Corpus:
     """A corpus.
 
     Args:
@@ -27,7 +28,7 @@ def load_corpus(name: str, folder: Any = None) -> Corpus:
             holds a saved Hugging Face data set or Parquet files; or ``hf:OWNER/NAME``
             (``hf:OWNER/NAME:SPLIT``), which ``datasets`` loads. A row has an id, a title (may be empty) and
             a content. A text file (.txt, .md), or a folder of them, is cut into passages.
-        folder: an :class:`abduce.data.folder.DataFolder`.
+        folder: the data folder; only :data:`CORPORA` need one.
 
     Raises:
         InputError: there is none, it is empty, or a row lacks its id or content.

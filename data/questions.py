@@ -18,6 +18,7 @@ from ..retrievers.files import Row, read_rows, require
 from ..signatures.options import LETTERS, option_named, option_problem
 from ..signatures.types import Question
 from .example import Example
+from .folder import DataFolder
 
 DATASETS: Mapping[str, str] = {
     "medqa": "medqa_us_test.jsonl.gz",
@@ -228,7 +229,7 @@ def gold_key(answer: Any, options: Mapping[str, str], by_place: bool = False) ->
 
 
 def named_questions(
-    folder: Any,
+    folder: DataFolder,
     names: Iterable[str],
     open_ended: bool = False,
     bad: list[InputError] | None = None,
@@ -236,7 +237,7 @@ def named_questions(
     """The questions of several data sets, in order, each with its gold answer.
 
     Args:
-        folder: an :class:`abduce.data.folder.DataFolder`.
+        folder: the data folder.
         names: of :data:`DATASETS`, or paths of question files.
         open_ended: questions without options are taken; their gold answer is a text.
         bad: where given, a bad question is appended here and passed over.
