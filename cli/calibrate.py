@@ -19,9 +19,7 @@ class Kind(StrEnum):
 
 
 def calibrate(
-    program: Annotated[
-        list[str], typer.Argument(help="Rows that call no model; or the run folder of questions.")
-    ],
+    program: Annotated[list[str], typer.Argument(help="Rows that call no model; or a run folder.")],
     row: Annotated[
         str | None, typer.Option(help="Of a run folder: the row whose answers are fitted.")
     ] = None,
@@ -45,9 +43,14 @@ def calibrate(
         abduce calibrate "precedents (own)" "precedents (others)" --check test
 
         abduce calibrate runs/dev --row "HCQR or CoT" --out rules.json
+
+        abduce calibrate runs/cheaper --row "FHS soft verdicts" --out support.json
     """
     if (Path(program[0]) / "run.json").is_file():
-        _answers(program, row, check, data, out)
+        if _family(program[0]) == "taxonomy":
+            _support(program, row, check, out)
+        else:
+            _answers(program, row, check, data, out)
         return
     if row is not None:
         raise InputError(f"{program[0]!r} is no run folder", field="row")
@@ -113,4 +116,36 @@ def _answers(
             )
     if out is not None:
         fitted.rules.save(out)
+        console.print(f"Written: {out}", markup=False, highlight=False)
+
+
+def _family(folder: str) -> str:
+    """The codec's name of a run folder."""
+    from ..eval.runs.folder import RunFolder
+
+    manifest = RunFolder(folder).manifest()
+    return str(manifest["codec"]) if manifest is not None else ""
+
+
+def _support(runs: list[str], row: str | None, check: str | None, out: Path | None) -> None:
+    """The map from a row's verifier support to correctness; judged out of fold.
+
+    Raises:
+        InputError: more than one run, no row, a run to check on, or whatever is wrong with the run.
+    """
+    from rich.console import Console
+
+    from ..eval.report.report import load_run
+    from ..eval.support_map import fit_support
+    from .pages.tables import drawn
+
+    if len(runs) != 1 or row is None:
+        raise InputError("name one run and its row (--row)", field="row")
+    if check is not None:
+        raise InputError("a run of facts is judged out of fold, not on another run", field="check")
+    console = Console()
+    fitted, table = fit_support(load_run(runs[0]), row)
+    console.print(drawn(table))
+    if out is not None:
+        fitted.save(out)
         console.print(f"Written: {out}", markup=False, highlight=False)
