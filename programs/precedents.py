@@ -49,6 +49,9 @@ class PrecedentVote(Program):
             vote = self.precedents.vote(fact, self.config.scope)
             factor = self.factor(fact)
             voted = weighed(self.known(vote.ranking(self.config.K)), factor, self.config)
+            if not (self.config.alike or self.config.decisions):
+                kept = {n: v for n, v in voted.components.items() if n not in ("alike", "decided")}
+                voted = replace(voted, components=kept)
             near = vote.nearest(self.config.shown)
         query = Query(self.serializer.locus(fact), "precedents")
         trace.retrieved([query], [voted])
@@ -203,6 +206,7 @@ def describe(neighbour: Neighbour) -> dict[str, object]:
         "filing_id": neighbour.filing_id,
         "locus": neighbour.locus,
         "share": round(neighbour.weight, 4),
+        "alike": round(neighbour.alike, 4),
         "same_company": neighbour.same_company,
         "same_value": neighbour.same_value,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,8 @@ class Score:
 
     Args:
         name, taxonomy: what was scored, against what.
-        groups: all facts, then those of tables and of texts.
+        groups: all facts; those of tables and of texts; those whose innermost header (or mention) or whose
+            concept others' precedents have, and those where they do not.
         missing, other: known concepts that were not scored, see :class:`~.golds.Golds`.
         accepted: what the thresholds of the calibration, chosen on other facts, accept; empty without one.
         fitted_on: the facts that the thresholds were chosen on.
@@ -48,9 +49,14 @@ class Score:
 
 
 def score_tags(
-    tags: Sequence[Tag], golds: Golds, name: str, taxonomy: str, calibration: Calibration | None
+    tags: Sequence[Tag],
+    golds: Golds,
+    name: str,
+    taxonomy: str,
+    calibration: Calibration | None,
+    seen: Mapping[str, Mapping[str, bool]],
 ) -> Score:
-    """Score the tags whose concept is known."""
+    """Score the tags whose concept is known; ``seen`` says by fact id what others' precedents have."""
     scored = [t for t in tags if t.fact.fact_id in golds.scored]
     accepted: tuple[Acceptance, ...] = ()
     if calibration is not None and calibration.wanted:
@@ -59,7 +65,7 @@ def score_tags(
     return Score(
         name,
         taxonomy,
-        tuple(_groups(scored, golds)),
+        tuple(_groups(scored, golds, seen)),
         golds.missing,
         golds.other,
         accepted,
@@ -67,14 +73,18 @@ def score_tags(
     )
 
 
-def _groups(scored: Sequence[Tag], golds: Golds) -> Iterator[Group]:
-    chosen: dict[str, Callable[[Tag], bool]] = {
-        "all": lambda tag: True,
-        "table": lambda tag: tag.fact.modality == "table",
-        "text": lambda tag: tag.fact.modality == "text",
-    }
-    for name, among in chosen.items():
-        ranks = [t.ranking.rank_of(golds.scored[t.fact.fact_id]) for t in scored if among(t)]
+def _groups(scored: Sequence[Tag], golds: Golds, seen: Mapping[str, Mapping[str, bool]]) -> Iterator[Group]:
+    members: dict[str, list[Tag]] = {name: [] for name in ("all", "table", "text")}
+    for name in ("header", "mention", "concept"):
+        members |= {f"{name} seen elsewhere": [], f"{name} unseen": []}
+    for tag in scored:
+        names = ["all", tag.fact.modality]
+        for name, known in seen.get(tag.fact.fact_id, {}).items():
+            names.append(f"{name} seen elsewhere" if known else f"{name} unseen")
+        for name in names:
+            members[name].append(tag)
+    for name, tags in members.items():
+        ranks = [t.ranking.rank_of(golds.scored[t.fact.fact_id]) for t in tags]
         if ranks:
             recall = tuple(float(np.mean([r is not None and r <= k for r in ranks])) for k in CUTS)
             yield Group(name, len(ranks), recall, float(np.mean([1 / r if r else 0.0 for r in ranks])))

@@ -63,6 +63,13 @@ class Ready:
 
         return build(self.row.spec, self.parts)
 
+    def seen(self, facts: Sequence[Fact], golds: Mapping[str, str]) -> dict[str, dict[str, bool]]:
+        """What others' precedents have of the facts whose concept is known, by fact id; empty without any."""
+        if self.parts.precedents is None:
+            return {}
+        index = self.parts.precedents()
+        return {f.fact_id: index.seen(f, golds[f.fact_id]) for f in facts if f.fact_id in golds}
+
     def program(self, fact: Fact) -> Any:
         """The one that a fact is for."""
         return self._numbers if is_number(fact.value) else self.words
@@ -173,8 +180,10 @@ class Setup:
             )
         return known
 
-    def ready(self, facts: Sequence[Fact], tell: Tell) -> Ready:
+    def ready(self, facts: Sequence[Fact], tell: Tell, shown: int = 0) -> Ready:
         """The program for these facts: another copy of their filing among the precedents never votes.
+
+        ``shown`` is how many precedents its traces have; 0: as many as the program has it.
 
         Raises:
             InputError: it cannot tag.
@@ -200,6 +209,8 @@ class Setup:
             if self.leaves_out(row) and not unnamed:
                 source.check_named()
             source.tell_unknown(self.taxonomy)
+            if shown and hasattr(row.spec.resolve(), "shown"):
+                row = Row(row.name, row.spec.changed({"shown": shown}))
             return self._build(row, source)
         return self._build(row, None)
 

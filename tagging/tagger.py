@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the 
     from ..signatures.dimensions import DimensionSchema
     from ..signatures.types import Fact
     from .calibration import Calibration
-    from .golds import Golds
     from .inputs import Given, What
     from .notes.coder import Coder
     from .notes.codes import Codes
@@ -29,6 +28,10 @@ if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the 
 
 Progress = Callable[[int, int], None]
 """Called with how many facts are done, and of how many."""
+
+
+VOTERS = 10
+"""Precedents that the trail of one fact has."""
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,7 @@ class Tagger:
             InputError: what is wrong with the input, or holds for every fact (no model, no precedents).
         """
         from ..retrievers.errors import InputError
+        from .golds import Golds
         from .log import log_note
         from .tags import Tags
 
@@ -236,6 +240,7 @@ class Tagger:
             self._setup.numbers,
             given.unlabelled,
             given.document is not None,
+            ready.seen(given.facts, golds.scored) if isinstance(golds, Golds) else {},
             tuple(notes),
             given.skipped,
         )
@@ -264,7 +269,7 @@ class Tagger:
         fact = next((f for f in given.facts if f.fact_id == fact_id), None)
         if fact is None:
             raise InputError(f"no fact {fact_id!r}", file=given.file, field="fact_id")
-        ready = self._setup.ready(given.facts, log_note)
+        ready = self._setup.ready(given.facts, log_note, shown=VOTERS)
         gold = (given.gold if given.document is None else given.document.gold).get(fact_id, "")
         with self._in_context():
             return Trail(fact, ready.program(fact)(fact=fact), ready.parts, ready.row.name, gold)
@@ -345,10 +350,10 @@ class Tagger:
         if prediction is None:
             return Tag(fact, Ranking.of([]), error=error)
         ranking: Ranking = prediction.ranking
-        sure = None
+        sure: float | None = prediction.get("confidence")
         if calibration is not None:
             sure = float(calibration.probability([features(ranking, fact.modality)])[0])
         label = self.taxonomy[ranking.ids[0]].label if len(ranking) else ""
-        trace = prediction.trace if traces else None
-        lost = prediction.trace.lost_replies
-        return Tag(fact, ranking, label, evidence_of(prediction), sure, trace=trace, lost=lost)
+        evidence = evidence_of(fact, prediction, self.taxonomy)
+        trace, lost = prediction.trace if traces else None, prediction.trace.lost_replies
+        return Tag(fact, ranking, label, evidence, sure, trace=trace, lost=lost)

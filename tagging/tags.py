@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -15,7 +15,7 @@ from .calibration import Calibration
 from .golds import Golds
 from .score import Score, score_tags
 from .tag import Tag
-from .tags_file import COLUMNS, FACT_COLUMNS, tag_cells
+from .tags_file import COLUMNS, tag_cells
 
 if TYPE_CHECKING:
     import pandas
@@ -37,6 +37,7 @@ class Tags(Sequence[Tag]):
         searched: how many concepts were searched for a number whose datatype is not known.
         unlabelled: ids of facts in rows without a label of their own.
         of_document: whether the facts are those of a document.
+        seen: by fact id, whether others' precedents have its header (or mention) and its known concept.
         notes: what the user should know, a line each.
         skipped: what was wrong with facts that were passed over.
     """
@@ -51,6 +52,7 @@ class Tags(Sequence[Tag]):
     searched: int = 0
     unlabelled: Collection[str] = frozenset()
     of_document: bool = False
+    seen: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     skipped: tuple[InputError, ...] = ()
 
@@ -98,7 +100,7 @@ class Tags(Sequence[Tag]):
         """
         if isinstance(self.golds, InputError):
             raise self.golds
-        return score_tags(self.tags, self.golds, self.name, self.taxonomy.name, self.calibration)
+        return score_tags(self.tags, self.golds, self.name, self.taxonomy.name, self.calibration, self.seen)
 
     def accept(self, precision: float = 0.95) -> Tags:
         """The tags that may be accepted unseen, so that about the share ``precision`` of them is right.
@@ -119,16 +121,10 @@ class Tags(Sequence[Tag]):
         sure = () if least is None else (t for t in self.tags if (t.confidence or 0.0) >= least)
         return replace(self, tags=tuple(sure))
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The columns of their table."""
-        return COLUMNS if self.of_document else FACT_COLUMNS
-
     def rows(self, top: int = 10) -> Iterator[dict[str, object]]:
         """The lines of their table; ``top`` concepts of each ranking."""
         for tag in self.tags:
-            cells = tag_cells(tag, self.serializer, top, unlabelled=tag.fact.fact_id in self.unlabelled)
-            yield {name: cells[name] for name in self.columns}
+            yield tag_cells(tag, self.serializer, top, unlabelled=tag.fact.fact_id in self.unlabelled)
 
     def to_csv(self, path: str | Path, top: int = 10) -> None:
         """Write a CSV file, in one step at the end; ``top`` concepts of each ranking.
@@ -136,22 +132,20 @@ class Tags(Sequence[Tag]):
         Raises:
             InputError: it cannot be written.
         """
-        write_text(
-            Path(path), csv_text(self.columns, ([row[c] for c in self.columns] for row in self.rows(top)))
-        )
+        write_text(Path(path), csv_text(COLUMNS, ([row[c] for c in COLUMNS] for row in self.rows(top))))
 
     def to_arrow(self, top: int = 10) -> pyarrow.Table:
         """A table of Apache Arrow with the columns of the CSV file."""
         import pyarrow
 
         rows = list(self.rows(top))
-        return pyarrow.table({name: [_plain(row[name]) for row in rows] for name in self.columns})
+        return pyarrow.table({name: [_plain(row[name]) for row in rows] for name in COLUMNS})
 
     def to_pandas(self, top: int = 10) -> pandas.DataFrame:
         """A data frame with the columns of the CSV file."""
         import pandas
 
-        return pandas.DataFrame(list(self.rows(top)), columns=list(self.columns))
+        return pandas.DataFrame(list(self.rows(top)), columns=list(COLUMNS))
 
 
 def _plain(value: object) -> object:

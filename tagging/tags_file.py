@@ -42,19 +42,16 @@ COLUMNS = (
     "score",
     "margin",
     "confidence",
-    "source_of_evidence",
+    "evidence",
     "runner_up_concepts",
     "labelled",
     *PROVENANCE,
 )
-"""Columns of a document's tags CSV. ``margin`` is the score's distance to the next concept; ``confidence`` is
-the calibrated probability that ``concept`` is right (empty where there is no calibration for the program and
-the taxonomy). ``labelled`` is ``no`` where a row of a table has no label of its own (its ``row_header`` then
-only stands for one), else empty. A reviewed file is a file of precedents: correct ``concept``, or empty it
-where the fact should not be used."""
-
-FACT_COLUMNS = tuple(c for c in COLUMNS if c not in ("confidence", "source_of_evidence", "labelled"))
-"""Columns of the tags CSV of a file of facts."""
+"""Columns of a tags CSV. ``margin`` is the score's distance to the next concept. ``confidence`` is the
+calibrated probability that ``concept`` is right; empty where the program has no calibration for the taxonomy.
+``evidence`` says in words what ``concept`` rests on. ``labelled`` is ``no`` where a row of a table has no
+label of its own (its ``row_header`` then only stands for one), else empty. A reviewed file is a file of
+precedents: correct ``concept``, or empty it where the fact should not be used."""
 
 
 def locus_of(fact: Fact, serializer: Serializer) -> str:
@@ -95,7 +92,7 @@ def tag_cells(tag: Tag, serializer: Serializer, top: int, unlabelled: bool = Fal
         "score": tag.score,
         "margin": tag.margin,
         "confidence": None if tag.confidence is None else round(tag.confidence, 4),
-        "source_of_evidence": tag.evidence,
+        "evidence": tag.evidence,
         "runner_up_concepts": "; ".join(tag.ranking.ids[1:top]),
         "labelled": "no" if unlabelled else "",
         **provenance(fact, serializer),

@@ -52,6 +52,8 @@ def explain_fact(trail: Trail, top: int = 10) -> RenderableType:
     if trace.hypotheses:
         blocks.append(_hypotheses(trace, parts))
     blocks.append(_queries(trace, parts.taxonomy, gold))
+    if trace.notes.get("precedents"):
+        blocks.append(_precedents(trace, gold))
     if trace.pool is not None:
         blocks.append(_pool(trace))
     shown = list(prediction.ranking.ids[:top])
@@ -136,6 +138,21 @@ def _queries(trace: Trace, taxonomy: Taxonomy, gold: str) -> RenderableType:
         text = query.text[:QUERY_CHARACTERS] + " ..." if cut else query.text
         best = _concept(ranking.ids[0], gold) if len(ranking) else Text("nothing", style="dim")
         table.add_row(of, Text(text), best)
+    return table
+
+
+def _precedents(trace: Trace, gold: str) -> RenderableType:
+    """The nearest precedent of each concept that was voted for, with its vote."""
+    caption = "vote: the precedent's own share; alike: the likeness of headers, or of mentions"
+    table = _table("Precedents", caption)
+    for name in ("concept", "where", "whose"):
+        table.add_column(name, overflow="fold")
+    for name in ("vote", "alike"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for near in trace.notes["precedents"]:
+        whose = ", ".join(str(near[name]) for name in ("company", "fact_id") if near[name])
+        numbers = (f"{float(str(near['share'])):.1%}", f"{float(str(near['alike'])):.0%}")
+        table.add_row(_concept(str(near["concept"]), gold), Text(str(near["locus"])), Text(whose), *numbers)
     return table
 
 

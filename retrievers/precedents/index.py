@@ -32,7 +32,7 @@ __all__ = ["Neighbour", "Precedents", "Scope", "Tagged", "Vote", "Weights"]
 @dataclass(frozen=True)
 class Neighbour:
     """A precedent as evidence: its concept, where it stands (``where`` is its row header, or what stands
-    around a mention), and its share of the votes."""
+    around a mention), its share of the votes (``weight``), and how alike it is."""
 
     concept: str
     fact_id: str
@@ -41,6 +41,7 @@ class Neighbour:
     where: str
     column_header: str
     weight: float
+    alike: float
     same_company: bool
     same_value: bool
 
@@ -124,9 +125,8 @@ class Vote:
             own = company >= 0 and int(shelf.columns["company"][group]) == company
             same = own and group in shelf.values.find(company, value_key(self.fact.value))
             weight = float(self.weights[i]) / total
-            found.append(
-                Neighbour(concepts[i], *shown, weight=weight, same_company=own, same_value=bool(same))
-            )
+            alike = float(self.alike[i])
+            found.append(Neighbour(concepts[i], *shown, weight, alike, own, bool(same)))
         return found
 
 
@@ -234,6 +234,18 @@ class Precedents:
     def knows(self, company: str | None) -> bool:
         """Whether some precedent is of a company."""
         return any(shelf.companies.find(company) >= 0 for _, shelf, _ in self.shelves)
+
+    def seen(self, fact: Fact, concept: str) -> dict[str, bool]:
+        """What others' precedents have of a fact: its ``concept``, and its innermost ``header`` or its
+        ``mention`` (neither, where it has no words, and for numbers in texts)."""
+        found = [
+            shelf.seen(fact, locus_of(fact), concept, self.left_out)
+            for modality, shelf, _ in self.shelves
+            if modality == fact.modality
+        ]
+        return {
+            name: any(one.get(name, False) for one in found) for name in {n for one in found for n in one}
+        }
 
     def rank(self, fact: Fact, k: int = 200, scope: Scope = "others") -> Ranking:
         """The concepts that the nearest precedents vote for, best first; ties by id.

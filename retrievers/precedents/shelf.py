@@ -300,6 +300,20 @@ class Shelf:
         most: Similarities = np.maximum.reduce(each)
         return most
 
+    def seen(self, fact: Fact, locus: Locus, concept: str, left_out: frozenset[str]) -> dict[str, bool]:
+        """Whether precedents of other companies, and of no filing that is left out, have a fact's header (or
+        mention) and a concept."""
+        columns, filings = self.columns, self.codes["filing"]
+        others = columns["company"] != (self.companies.find(fact.company) if fact.company else -1)
+        for name in (*left_out, fact.filing_id):
+            others &= columns["filing"] != filings.get(name) if name is not None else True
+        numbers = {id_: number for number, id_ in enumerate(self.concepts)}
+        found = {"concept": bool((others & (columns["concept"] == numbers.get(concept, -1))).any())}
+        name = "mention" if locus.mention else "header"
+        if getattr(locus, name) and (locus.mention or fact.modality == "table"):
+            found[name] = bool((others & (columns[name] == self.sets[name].find(getattr(locus, name)))).any())
+        return found
+
     def decided(
         self, fact: Fact, locus: Locus, groups: npt.NDArray[np.int64], memo: Memo
     ) -> npt.NDArray[np.bool_]:

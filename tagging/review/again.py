@@ -68,7 +68,7 @@ def read_tags_again(path: Path, taxonomy: Taxonomy) -> list[Tag]:
         ids = [i for i in dict.fromkeys(said) if i]
         confidence = _number(row, "confidence", path, line)
         label = taxonomy[ids[0]].label if ids and ids[0] in taxonomy else ""
-        evidence = str(row.get("source_of_evidence") or "").removeprefix("'")
+        evidence = str(row.get("evidence") or "").removeprefix("'")
         tags.append(Tag(fact, Ranking.of(ids), label, evidence, confidence))
     if not tags:
         raise InputError("has no tags", file=path)

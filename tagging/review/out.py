@@ -10,6 +10,7 @@ from ...retrievers.errors import InputError, MissingExtra
 from ...retrievers.files import csv_cell, csv_text, write_bytes, write_text
 from ...retrievers.taxonomy import Taxonomy
 from ..tags import Tags
+from ..tags_file import COLUMNS
 from .decisions import DECIDED, Decision
 
 REVIEW = ("state", "note", "flag")
@@ -48,7 +49,7 @@ def write_reviewed(path: Path, tags: Tags, decisions: Mapping[str, Decision]) ->
         InputError: another ending than .csv or .xlsx, or it cannot be written.
         MissingExtra: openpyxl is not installed.
     """
-    columns = [*tags.columns, *REVIEW]
+    columns = [*COLUMNS, *REVIEW]
     rows = reviewed_rows(tags, decisions)
     if path.suffix.lower() == ".csv":
         write_text(path, csv_text(columns, ([row[c] for c in columns] for row in rows)))

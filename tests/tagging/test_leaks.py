@@ -150,7 +150,7 @@ def test_a_tags_file_keeps_the_identity_and_the_year(folder):
 def test_tags_of_a_facts_file_keep_the_identity_too(folder):
     facts = as_jsonl(folder, "new.htm", "facts.jsonl", taxonomy_year="2022")
     rows = tag(folder, "facts.jsonl", program="locus", out="reviewed.csv")
-    assert tuple(rows.columns)[-len(PROVENANCE) :] == PROVENANCE
+    assert tuple(next(rows.rows()))[-len(PROVENANCE) :] == PROVENANCE
     assert {(r["filing_id"], r["context_id"], r["company"], r["taxonomy_year"]) for r in rows.rows()} == {
         ("F7", "c1", "Acme Inc.", "2022")
     }
