@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
-from typing import Self
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Self
 
 from ..signatures.outside import plain
 from ..signatures.toml import problem
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class InputError(ValueError):

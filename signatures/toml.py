@@ -6,11 +6,12 @@ import re
 import tomllib
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from .outside import Unreadable, regular_text
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 UNKNOWN = "no such setting"
 
