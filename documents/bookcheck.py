@@ -31,13 +31,19 @@ MAX_BOOK_CELLS = 4 * MAX_CELLS
 MAX_OTHERS = 300_000
 """Elements that are neither cells nor shared texts."""
 
+MAX_FORMULAS = 10_000
+"""Formulas without a value that are told."""
+
 _TRANSIENT = frozenset("c v f is t r rPr row sheetData".split())
 _RANGES = frozenset(("mergeCell", "hyperlink"))
 _CHUNK = 1 << 18
 
 
-def check_book(path: Path) -> None:
+def check_book(path: Path) -> list[tuple[str, str]]:
     """Refuse a file that is no zip archive, or that would become too much.
+
+    Returns its formulas that no spreadsheet has given a value yet: (part and cell, formula), at most
+    :data:`MAX_FORMULAS`.
 
     Raises:
         InputError: no such file, not a workbook, too large, or with a document type declaration.
@@ -50,6 +56,7 @@ def check_book(path: Path) -> None:
             for part in parts:
                 if part.filename.lower().endswith((".xml", ".rels", ".vml")):
                     count.part(archive, part)
+            return count.unvalued
     except FileNotFoundError as e:
         raise InputError("no such file", file=path) from e
     except (zipfile.BadZipFile, OSError, RuntimeError, EOFError, zlib.error, lzma.LZMAError) as e:
@@ -71,11 +78,16 @@ class _Count:
         self.path = path
         self.cells = self.others = 0
         self.texts = False
+        self.unvalued: list[tuple[str, str]] = []
+        self.sheet = self.address = self.formula = ""
+        self.valued = False
+        self.inside = ""
 
     def part(self, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
         from lxml import etree
 
         self.texts = part.filename.lower().endswith("sharedstrings.xml")
+        self.sheet = part.filename.rpartition("/")[2].removesuffix(".xml")
         parser = etree.XMLParser(target=self, resolve_entities=False, no_network=True, load_dtd=False)
         try:
             with archive.open(part) as stream:
@@ -92,6 +104,11 @@ class _Count:
         name = tag.rpartition("}")[2]
         if name == "c":
             self.cells += 1
+            self.address, self.formula, self.valued = str(attributes.get("r") or ""), "", False
+        elif name in ("f", "v", "t"):
+            self.inside = name
+            if name == "f":
+                self.formula = "="
         elif name in _RANGES:
             self.cells += _area(attributes.get("ref") or "")
             self.others += 1
@@ -101,6 +118,18 @@ class _Count:
             raise InputError(f"has more than {MAX_BOOK_CELLS:,} cells", file=self.path)
         if self.others > MAX_OTHERS:
             raise InputError(f"has more than {MAX_OTHERS:,} elements beside its cells", file=self.path)
+
+    def data(self, text: str) -> None:
+        if self.inside == "f" and len(self.formula) < 100:
+            self.formula += text
+        elif self.inside and text.strip():
+            self.valued = True
+
+    def end(self, tag: str) -> None:
+        name = tag.rpartition("}")[2]
+        self.inside = ""
+        if name == "c" and self.formula and not self.valued and len(self.unvalued) < MAX_FORMULAS:
+            self.unvalued.append((f"{self.sheet}, {self.address}", self.formula))
 
     def close(self) -> None:
         """Parsers call it at the end of a part."""

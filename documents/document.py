@@ -182,6 +182,7 @@ class Document:
         self._add(
             Fact(
                 fact_id=fact_id,
+                place=cell.place or None,
                 value=value.text,
                 context=context,
                 modality="table",
@@ -213,6 +214,7 @@ class Document:
             start, end = mention.start - low, mention.end - low
             fact = Fact(
                 fact_id=f"{context_id}-m{i}",
+                place=block.place or None,
                 value=context.text[start:end],
                 context=context,
                 modality="text",

@@ -1,60 +1,117 @@
-"""Markdown pages: pipe tables and paragraphs."""
+"""Markdown pages: parsed by markdown-it-py and read as the HTML that they stand for.
+
+Escapes, emphasis, entities, line breaks, quotes and HTML tables are the parser's matter; grid tables
+(``+---+---+``), which it lacks, are read here.
+"""
 
 from __future__ import annotations
 
+import html
+import io
 import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
-from .blocks import Block, Paragraph, TableBlock
-from .grid import grid_of
+from ..retrievers.errors import InputError
+from .blocks import Block
+from .html import parse_stream
+from .page import Page
 
-_RULE = re.compile(r"\s*\|?\s*:?-{1,}:?\s*(\|\s*:?-{1,}:?\s*)*\|?\s*")
-_CELLS = re.compile(r"(?<!\\)\|")
-_MARKUP = re.compile(r"\*\*|__|`|^#{1,6}\s+|!?\[([^\]]*)\]\([^)]*\)", re.MULTILINE)
+MAX_MARKDOWN = 8 * 1024 * 1024
+"""Characters of a Markdown page; a larger one is refused."""
 
-
-def read_markdown(text: str) -> list[Block]:
-    """The tables (header row, rule, rows) and paragraphs of a Markdown text, in order."""
-    blocks: list[Block] = []
-    lines = text.splitlines()
-    above, i = "", 0
-    while i < len(lines):
-        if _starts_table(lines, i):
-            end = i + 2
-            while end < len(lines) and "|" in lines[end]:
-                end += 1
-            rows = [_cells(line) for line in (lines[i], *lines[i + 2 : end])]
-            blocks.append(TableBlock(grid_of(rows), above))
-            above, i = "", end
-            continue
-        end = i
-        while end < len(lines) and lines[end].strip() and not _starts_table(lines, end):
-            end += 1
-        passage = " ".join(_plain("\n".join(lines[i:end])).split())
-        if passage:
-            blocks.append(Paragraph(passage))
-            above = passage[-600:]
-        i = max(end, i + 1)
-    return blocks
+_BORDER = re.compile(r"\+(?:[-=:]+\+)+\s*")
 
 
-def _starts_table(lines: list[str], i: int) -> bool:
-    if "|" not in lines[i] or i + 1 >= len(lines) or "-" not in lines[i + 1]:
-        return False
-    return _RULE.fullmatch(lines[i + 1]) is not None
+def read_markdown(text: str, path: Path, page: Page) -> Iterator[Block]:
+    """The tables and paragraphs of a Markdown text, in order.
+
+    Args:
+        text: the page.
+        path: where it comes from, for messages.
+        page: counts its tables.
+
+    Raises:
+        InputError: too large, or a grid table whose cells span rows.
+    """
+    if len(text) > MAX_MARKDOWN:
+        raise InputError(f"has more than {MAX_MARKDOWN:,} characters of Markdown: save it as HTML", file=path)
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.block.ruler.before(
+        "table", "grid_table", _GridTables(path), {"alt": ["paragraph", "blockquote", "list"]}
+    )
+    markup = f"<html><body>{parser.render(text)}</body></html>"
+    yield from parse_stream(io.BytesIO(markup.encode("utf-8", "replace")), path, page)
 
 
-def _cells(line: str) -> list[str]:
-    """The cells of a row. Leading white space of the first (also as ``&nbsp;``) is its indent."""
-    inner = line.strip().removeprefix("|")
-    if inner.endswith("|") and not inner.endswith("\\|"):
-        inner = inner[:-1]
-    cells = [_plain(c).replace("\\|", "|") for c in _CELLS.split(inner)]
-    if cells:
-        first = cells[0].replace("&nbsp;", "\u00a0").replace("&emsp;", "\u00a0\u00a0")
-        lead = len(first) - len(first.lstrip("\u00a0 "))
-        cells[0] = " " * max(0, lead - 1) + first.strip("\u00a0 ")
-    return cells
+class _GridTables:
+    """A block rule of the parser: a table drawn with ``+``, ``-`` and ``|``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, state: Any, start: int, end: int, silent: bool) -> bool:
+        if not _BORDER.fullmatch(_line(state, start)):
+            return False
+        lines = []
+        for n in range(start, end):
+            line = _line(state, n).rstrip()
+            if line[:1] not in ("+", "|") or len(line) < 2:
+                break
+            lines.append(line)
+        if len(lines) < 3 or not _BORDER.fullmatch(lines[-1]):
+            return False
+        if not silent:
+            token = state.push("html_block", "", 0)
+            token.content = self._table(lines, start + 1)
+            token.map = [start, start + len(lines)]
+            state.line = start + len(lines)
+        return True
+
+    def _table(self, lines: Sequence[str], first: int) -> str:
+        edges = [i for i, c in enumerate(lines[0]) if c == "+"]
+        out, texts = ["<table>"], [""] * (len(edges) - 1)
+        for number, line in enumerate(lines[1:], first + 1):
+            if _BORDER.fullmatch(line):
+                out.append(_row(texts, "th" if "=" in line else "td"))
+                texts = [""] * (len(edges) - 1)
+            elif line[0] == "+" or re.search(r"\+-{2,}\+?", line):
+                raise InputError(
+                    "a grid table has cells that span rows: write it as a pipe table or in HTML",
+                    file=self.path,
+                    line=number,
+                )
+            else:
+                at = 0
+                for place, (left, right) in enumerate(pairwise(edges)):
+                    if line[left : left + 1] in ("|", ""):
+                        at = place
+                        texts[at] += " " + line[left + 1 : right]
+                    else:  # the cell goes on over this column
+                        texts[at] += line[left:right]
+                        texts[place] = "\0"
+        return "".join([*out, "</table>\n"])
 
 
-def _plain(text: str) -> str:
-    return _MARKUP.sub(lambda m: m[1] or "", text)
+def _row(texts: Sequence[str], name: str) -> str:
+    cells: list[str] = []
+    spans: list[int] = []
+    for text in texts:
+        if text == "\0":
+            spans[-1] += 1
+        else:
+            cells.append(html.escape(" ".join(text.split())))
+            spans.append(1)
+    return (
+        "<tr>"
+        + "".join(f'<{name} colspan="{n}">{c}</{name}>' for c, n in zip(cells, spans, strict=True))
+        + "</tr>"
+    )
+
+
+def _line(state: Any, n: int) -> str:
+    return str(state.src[state.bMarks[n] + state.tShift[n] : state.eMarks[n]])

@@ -58,12 +58,12 @@ def lines_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
             lines[-1].append(piece)
         else:
             lines.append([piece])
-            low = middle + max(1.0, 0.4 * (piece.bottom - piece.top))
+            low = middle + 0.45 * (piece.bottom - piece.top)
     return [sorted(line, key=lambda p: p.x0) for line in lines]
 
 
-def blocks_of(lines: Sequence[Line], what: str, above: str = "") -> Iterator[Block]:
-    """The tables and paragraphs of a page, in reading order."""
+def blocks_of(lines: Sequence[Line], what: str, above: str = "", least: int = 1) -> Iterator[Block]:
+    """The tables and paragraphs of a page, in reading order; a table has ``least`` rows of values or more."""
     rows = [_is_row(line) for line in lines]
     start = 0
     while start < len(lines):
@@ -72,7 +72,9 @@ def blocks_of(lines: Sequence[Line], what: str, above: str = "") -> Iterator[Blo
         while end < len(lines) and end - last <= APART and not _is_text(lines[end]):
             last = end if rows[end] else last
             end += 1
-        top = _headings_begin(lines, start, first) if first < len(lines) else first
+        if sum(rows[first : last + 1]) < least:
+            first, last = len(lines), end - 1
+        top = _headings_begin(lines, start, first) if first < len(lines) else min(end, len(lines))
         for paragraph in _paragraphs(lines[start:top]):
             yield paragraph
             above = paragraph.text[-MAX_ABOVE:]
@@ -130,7 +132,7 @@ def _paragraph(pieces: Sequence[Piece]) -> Paragraph:
         text += " " if text else ""
         marks += [Mark(m.name, m.start + len(text), m.end + len(text), m.unit) for m in piece.marks]
         text += piece.text
-    return Paragraph(text, tuple(marks))
+    return Paragraph(text, tuple(marks), pieces[0].place)
 
 
 def grid_of_lines(lines: Sequence[Line], what: str) -> Grid:

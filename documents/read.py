@@ -12,14 +12,37 @@ from .html import parse_blocks
 from .identity import content_digest, declared_filing
 from .markdown import read_markdown
 from .page import NotWellFormed, Page, open_page
+from .pdf import read_pdf
+from .plain import read_plain
 from .sheets import read_csv_table, read_workbook
 from .source import read_text
 
 HTML = frozenset({".htm", ".html", ".xhtml", ".xml"})
 MARKDOWN = frozenset({".md", ".markdown"})
 SHEETS = frozenset({".xlsx", ".xlsm"})
-SUFFIXES = HTML | MARKDOWN | SHEETS | {".csv", ".tsv"}
-"""What :func:`read_document` reads (a ``.gz`` may follow, except for workbooks)."""
+SUFFIXES = HTML | MARKDOWN | SHEETS | {".csv", ".tsv", ".txt", ".pdf"}
+"""What :func:`read_document` reads (a ``.gz`` may follow, except for workbooks and PDF)."""
+
+_PAGE = "save it as a web page (.htm) or as PDF"
+NEAREST = {
+    **dict.fromkeys((".doc", ".docx", ".odt", ".rtf", ".pages", ".ppt", ".pptx", ".epub"), _PAGE),
+    **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), "save it as an Excel workbook (.xlsx) or as .csv"),
+    **dict.fromkeys((".json", ".parquet", ".feather"), "facts are read from .jsonl and .csv"),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz"), "unpack it and give the document in it"),
+    **dict.fromkeys((".xbrl", ".xsd"), "give the inline-XBRL page (.htm) of the filing"),
+    **dict.fromkeys(
+        (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif"),
+        "give a document with text: a PDF, a web page or a sheet",
+    ),
+}
+"""What comes nearest to a kind of file that is not read."""
+
+
+def refusal(path: Path) -> str:
+    """Why a file of a kind that is not read is refused, and what works instead."""
+    kinds = ", ".join(sorted(SUFFIXES))
+    kind = kind_of(path)
+    return f"is none of {kinds}" + (f"; {NEAREST[kind]}" if kind in NEAREST else "")
 
 
 def kind_of(path: Path) -> str:
@@ -31,7 +54,7 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
     """All facts of a document: every value of its tables and every numeric mention of its text.
 
     Args:
-        path: an HTML or inline-XBRL page, Markdown, CSV, TSV or an Excel workbook.
+        path: an HTML or inline-XBRL page, Markdown, plain text, CSV, TSV, an Excel workbook or a PDF.
         company: whose document it is, where it does not say so itself (an inline-XBRL page does).
 
     Raises:
@@ -40,22 +63,47 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
     path = Path(path)
     kind = kind_of(path)
     if kind not in SUFFIXES:
-        raise InputError(f"is none of {', '.join(sorted(SUFFIXES))}", file=path)
+        raise InputError(refusal(path), file=path)
     company = (company or "").strip() or None
     document = Document(content_digest(path), _shown(path), company=company)
     if kind in HTML:
         document = _read_page(path, document)
     elif kind in SHEETS:
-        document.add_blocks(read_workbook(path))
+        document.add_blocks(read_workbook(path, document.pass_over))
     elif kind in MARKDOWN:
-        document.add_blocks(read_markdown(read_text(path)))
+        page = Page()
+        document.add_blocks(read_markdown(read_text(path), path, page))
+        _alone(page, document)
+    elif kind == ".txt":
+        document.add_blocks(read_plain(read_text(path), str(path)))
+    elif kind == ".pdf":
+        document.add_blocks(read_pdf(path, document.pass_over))
     else:
         document.add_blocks(read_csv_table(read_text(path), path))
     if not document.facts:
-        raise InputError("has no numbers that could be facts", file=path)
+        raise InputError(_nothing(document), file=path)
     if document.counts["unlabelled"]:
         document.notes.append(f"{document.counts['unlabelled']} values stand in rows without a label")
+    if document.passed_over:
+        document.notes.append(f"seen and not read: {_counted(document)}")
     return document
+
+
+def _counted(document: Document) -> str:
+    return ", ".join(f"{n:,} {reason}" for reason, n in document.passed_over.most_common())
+
+
+def _nothing(document: Document) -> str:
+    """Why a document has no facts, as far as it is known, and where."""
+    if not document.passed_over:
+        return "has no numbers that could be facts"
+    where = document.unread[0]
+    return f"has no numbers that could be facts; seen and not read: {_counted(document)}; first {where.place}"
+
+
+def _alone(page: Page, document: Document) -> None:
+    for text in page.alone:
+        document.pass_over("numbers without words", "text", text)
 
 
 def _shown(path: Path) -> str:
@@ -72,8 +120,7 @@ def _read_page(path: Path, document: Document) -> Document:
         document = Document(document.content, document.name, company=document.company)
         document.notes.append("the page is not well-formed XML; it was read as HTML")
         document.add_blocks(parse_blocks(path, page))
-    for text in page.alone:
-        document.pass_over("numbers without words", "text", text)
+    _alone(page, document)
     if not page.tables:
         document.notes.append("the page has no tables; only numbers in its text were read")
     if page.encoding not in ("utf-8", "utf-8-sig"):

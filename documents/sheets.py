@@ -8,13 +8,14 @@ import re
 import zipfile
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..retrievers.errors import InputError, MissingExtra
+from ..retrievers.errors import InputError
+from ..signatures.letters import tidy
 from .blocks import Block, TableBlock
 from .bookcheck import check_book
 from .formats import show_number, without_exponent
@@ -30,7 +31,10 @@ class SheetCell(NamedTuple):
     indent: float = 0.0
     rowspan: int = 1
     colspan: int = 1
+    place: str = ""
 
+
+NO_VALUE = "formulas without a stored value (open and save the workbook in a spreadsheet once)"
 
 _SAMPLE = 20_000
 """Characters from which a text's delimiter is found out."""
@@ -53,7 +57,7 @@ def read_csv_table(text: str, path: Path) -> list[Block]:
             cells += len(row)
             if cells > MAX_CELLS:
                 raise InputError(f"has more than {MAX_CELLS:,} cells", file=path)
-            if found := [_plain_cell(i, t) for i, t in enumerate(row) if t.strip()]:
+            if found := [_plain_cell(i, t) for i, t in enumerate(row) if tidy(t).strip()]:
                 rows.append((number, found))
     except csv.Error as e:
         raise InputError(f"is not CSV: {e}", file=path, line=reader.line_num) from e
@@ -88,28 +92,31 @@ def _plain_cell(column: int, text: str) -> SheetCell:
     lead = len(text) - len(text.lstrip()) if column == 0 else 0
     if _EXPONENT.fullmatch(text.strip()):  # as pandas writes them
         text = without_exponent(text.strip())
-    return SheetCell(column, " ".join(text.split()), 4.0 * lead)
+    return SheetCell(column, " ".join(tidy(text).split()), 4.0 * lead)
 
 
-def read_workbook(path: Path) -> list[Block]:
+def read_workbook(path: Path, on_unread: Callable[[str, str, str], None]) -> list[Block]:
     """The visible tables of an Excel workbook (.xlsx, .xlsm), sheet by sheet; formulas by their last value.
 
+    ``on_unread`` is called with reason, place and text of formulas without a value and of hidden sheets.
+
     Raises:
-        MissingExtra: openpyxl is not installed.
         InputError: not a workbook, or it would become too much (:mod:`.bookcheck`, before it is loaded).
     """
-    try:
-        import openpyxl
-    except ImportError as e:
-        raise MissingExtra("openpyxl", "excel") from e
-    check_book(path)
+    import openpyxl
+
+    unvalued = check_book(path)
     try:
         book = openpyxl.load_workbook(path, data_only=True, keep_links=False)
     except (KeyError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, SyntaxError, OSError) as e:
         raise InputError(f"cannot be read as a workbook: {e}", file=path) from e
+    for place, formula in unvalued:
+        on_unread(NO_VALUE, place, formula)
     blocks: list[Block] = []
     for sheet in book.worksheets:
-        if sheet.sheet_state == "visible":
+        if sheet.sheet_state != "visible":
+            on_unread("hidden sheets", sheet.title, "")
+        else:
             blocks += _tables(_sheet_rows(sheet), f"{path}: sheet {sheet.title!r}", sheet.title)
     return blocks
 
@@ -149,7 +156,8 @@ def _sheet_rows(sheet: Any) -> list[Row]:
     merged = {(m.min_row, m.min_col): (m.max_row, m.max_col) for m in sheet.merged_cells.ranges}
     rows: dict[int, list[SheetCell]] = {}
     for (row, column), cell in sorted(sheet._cells.items()):
-        text = " ".join(_text(cell).split())
+        shown = tidy(_text(cell))
+        text = " ".join(shown.split())
         if not text:
             continue
         bottom, right = merged.get((row, column), (row, column))
@@ -157,7 +165,9 @@ def _sheet_rows(sheet: Any) -> list[Row]:
         rowspan, colspan = hidden.before(bottom + 1) - top, columns.before(right + 1) - left
         if rowspan and colspan:
             indent = 8.0 * float(cell.alignment.indent or 0) if cell.alignment else 0.0
-            rows.setdefault(top, []).append(SheetCell(left, text, indent, rowspan, colspan))
+            indent += 4.0 * (len(shown) - len(shown.lstrip()))
+            place = f"{sheet.title}!{cell.coordinate}"
+            rows.setdefault(top, []).append(SheetCell(left, text, indent, rowspan, colspan, place))
     return sorted(rows.items())
 
 
@@ -213,5 +223,7 @@ def _grid(rows: Sequence[Row], what: str) -> Grid:
             builder.row()
         at = number + 1
         for cell in cells:
-            builder.cell(cell.text, cell.rowspan, cell.colspan, indent=cell.indent, col=cell.column)
+            builder.cell(
+                cell.text, cell.rowspan, cell.colspan, indent=cell.indent, col=cell.column, place=cell.place
+            )
     return builder.build()

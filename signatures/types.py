@@ -37,7 +37,10 @@ class Fact(_Frozen):
     The locus of a table fact is its row and column header chains (parts joined by `` | ``); the locus
     of a text fact is ``context.text[mention_start:mention_end]`` (character offsets, end exclusive).
     ``filing_id`` and ``company`` are provenance: they keep a fact's own filing out of its precedents
-    and are never shown to a model.
+    and are never shown to a model. Neither is what a document's reader learned beside: ``scale`` (the power
+    of ten that the printed figure stands for: 6 in a table in millions, -2 for percent), ``unit`` (an ISO
+    currency code, ``shares``, ``USD/shares``, ``percent``, ``years``), ``stated`` (where both were said, and
+    in what words) and ``place`` (what the source calls it: a sheet and its cell, a page and a box).
     """
 
     fact_id: str
@@ -54,6 +57,10 @@ class Fact(_Frozen):
     filing_id: str | None = None
     company: str | None = None
     taxonomy_year: str | None = None
+    scale: int | None = None
+    unit: str | None = None
+    stated: str | None = None
+    place: str | None = None
 
     @model_validator(mode="after")
     def _span_lies_inside_its_context(self) -> Fact:
