@@ -6,10 +6,9 @@ Escapes, emphasis, entities, line breaks, quotes and HTML tables are the parser'
 
 from __future__ import annotations
 
-import html
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -67,17 +66,17 @@ class _GridTables:
             return False
         if not silent:
             token = state.push("html_block", "", 0)
-            token.content = self._table(lines, start + 1)
+            token.content = self._table(lines, start + 1, state.md.renderInline)
             token.map = [start, start + len(lines)]
             state.line = start + len(lines)
         return True
 
-    def _table(self, lines: Sequence[str], first: int) -> str:
+    def _table(self, lines: Sequence[str], first: int, inline: Callable[[str], str]) -> str:
         edges = [i for i, c in enumerate(lines[0]) if c == "+"]
         out, texts = ["<table>"], [""] * (len(edges) - 1)
         for number, line in enumerate(lines[1:], first + 1):
             if _BORDER.fullmatch(line):
-                out.append(_row(texts, "th" if "=" in line else "td"))
+                out.append(_row(texts, "th" if "=" in line else "td", inline))
                 texts = [""] * (len(edges) - 1)
             elif line[0] == "+" or re.search(r"\+-{2,}\+?", line):
                 raise InputError(
@@ -97,14 +96,14 @@ class _GridTables:
         return "".join([*out, "</table>\n"])
 
 
-def _row(texts: Sequence[str], name: str) -> str:
+def _row(texts: Sequence[str], name: str, inline: Callable[[str], str]) -> str:
     cells: list[str] = []
     spans: list[int] = []
     for text in texts:
         if text == "\0":
             spans[-1] += 1
         else:
-            cells.append(html.escape(" ".join(text.split())))
+            cells.append(inline(" ".join(text.split())))
             spans.append(1)
     return (
         "<tr>"

@@ -20,7 +20,7 @@ MAX_PAGES = 1_000
 MAX_CHARACTERS = 60_000
 """Of one page; a page with more is passed over."""
 
-GAP = 0.9
+GAP = 1.4
 """How many times a letter's usual width parts two pieces of a line."""
 
 
