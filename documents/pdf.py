@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -41,12 +42,12 @@ def read_pdf(path: Path, on_unread: Callable[[str, str, str], None]) -> Iterator
     except ImportError as e:
         raise MissingExtra("pdfplumber", "pdf") from e
     with open_bytes(path, MAX_PDF) as stream:
-        head = stream.read(1024)
-        if b"%PDF-" not in head:
-            raise InputError("is not a PDF document", file=path)
+        data = b"".join(iter(stream.read, b""))
+    if b"%PDF-" not in data[:1024]:
+        raise InputError("is not a PDF document", file=path)
     texts = 0
     try:
-        with pdfplumber.open(path) as pdf:
+        with pdfplumber.open(io.BytesIO(data)) as pdf:
             pages = len(pdf.pages)
             if pages > MAX_PAGES:
                 raise InputError(f"has more than {MAX_PAGES:,} pages: split it", file=path)

@@ -38,9 +38,8 @@ NEAREST = {
 """What comes nearest to a kind of file that is not read."""
 
 
-def refusal(path: Path) -> str:
-    """Why a file of a kind that is not read is refused, and what works instead."""
-    kinds = ", ".join(sorted(SUFFIXES))
+def refusal(path: Path, kinds: str = ", ".join(sorted(SUFFIXES))) -> str:
+    """Why a file of a kind that is not among ``kinds`` is refused, and what works instead."""
     kind = kind_of(path)
     return f"is none of {kinds}" + (f"; {NEAREST[kind]}" if kind in NEAREST else "")
 

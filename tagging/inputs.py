@@ -12,7 +12,7 @@ from ..data.example import Example
 from ..data.facts import read_contexts, read_facts
 from ..data.folder import DataFolder
 from ..documents.document import Document
-from ..documents.read import SUFFIXES, kind_of, read_document
+from ..documents.read import SUFFIXES, kind_of, read_document, refusal
 from ..documents.source import open_bytes
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.loci import company_key
@@ -100,7 +100,7 @@ def read_given(
             return _of_document(read_document(path, company), path)
         if kind_of(path) not in FACTS:
             kinds = f"{', '.join(sorted(FACTS))} (facts), {', '.join(sorted(SUFFIXES))} (documents)"
-            raise InputError(f"is none of {kinds}", file=path)
+            raise InputError(refusal(path, kinds), file=path)
         bad: list[InputError] | None = [] if skip_bad else None
         known = None if contexts is None else read_contexts(contexts)
         return _of_examples(

@@ -38,6 +38,7 @@ DISTRIBUTION = {
     "Stemmer": "PyStemmer",
     "sklearn": "scikit-learn",
     "mlflow": "mlflow-skinny",
+    "markdown_it": "markdown-it-py",
 }
 """Import names whose distribution is called otherwise."""
 

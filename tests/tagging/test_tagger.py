@@ -373,7 +373,7 @@ def test_a_vote_is_explained_by_its_precedents_not_as_concepts(folder):
     ("options", "what", "message"),
     [
         ({}, "none.htm", "no such file"),
-        ({}, "x.pdf", "is none of .*jsonl.*facts.*htm.*documents"),
+        ({}, "x.docx", "is none of .*jsonl.*facts.*htm.*documents.*save it as"),
         ({}, [], "there are no facts"),
         ({}, ["a"], "not a fact: 'a'"),
         ({"precedents": ["none.htm"]}, "new.htm", "no such file"),
@@ -390,7 +390,7 @@ def test_a_vote_is_explained_by_its_precedents_not_as_concepts(folder):
 def test_bad_input_is_one_line(folder, monkeypatch, options, what, message):
     monkeypatch.chdir(folder)
     (folder / "p.md").write_text("| | 2024 |\n|--|--|\n| Cash | 5 |\n")
-    (folder / "x.pdf").write_bytes(b"%PDF-1.7")
+    (folder / "x.docx").write_bytes(b"PK")
     with pytest.raises(InputError, match=message) as caught:
         Tagger(**{"taxonomy": "concepts.jsonl", **options}).tag(what)
     assert "\n" not in str(caught.value)
