@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 
 from ..documents.source import find_encoding
 from ..programs.serialize import Serializer
-from ..retrievers.errors import InputError, MissingExtra
+from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_csv, require
 from ..retrievers.precedents.index import Tagged
 from ..retrievers.taxonomy import strip_namespace
@@ -137,10 +137,8 @@ def read_rows_of(path: Path, on_note: Callable[[str], None] = log_note) -> Itera
 
 def _workbook_rows(path: Path) -> Iterator[tuple[int, Row]]:
     """The lines of the first sheet of a workbook, as of a CSV file."""
-    try:
-        from openpyxl import load_workbook
-    except ImportError as e:
-        raise MissingExtra("openpyxl", "excel") from e
+    from openpyxl import load_workbook
+
     try:
         rows = load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
         names = [str(n or "") for n in next(rows, ())]

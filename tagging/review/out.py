@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ...retrievers.errors import InputError, MissingExtra
+from ...retrievers.errors import InputError
 from ...retrievers.files import csv_cell, csv_text, write_bytes, write_text
 from ...retrievers.taxonomy import Taxonomy
 from ..tags import Tags
@@ -47,7 +47,6 @@ def write_reviewed(path: Path, tags: Tags, decisions: Mapping[str, Decision]) ->
 
     Raises:
         InputError: another ending than .csv or .xlsx, or it cannot be written.
-        MissingExtra: openpyxl is not installed.
     """
     columns = [*COLUMNS, *REVIEW]
     rows = reviewed_rows(tags, decisions)
@@ -60,12 +59,10 @@ def write_reviewed(path: Path, tags: Tags, decisions: Mapping[str, Decision]) ->
 
 
 def _workbook(columns: list[str], rows: Iterator[dict[str, object]]) -> bytes:
-    try:
-        from openpyxl import Workbook
-        from openpyxl.cell import WriteOnlyCell
-        from openpyxl.utils.exceptions import IllegalCharacterError
-    except ImportError as e:
-        raise MissingExtra("openpyxl", "excel") from e
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
     book = Workbook(write_only=True)
     sheet = book.create_sheet("tags")
     sheet.freeze_panes = "A2"
