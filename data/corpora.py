@@ -11,13 +11,28 @@ from ..retrievers.errors import InputError
 from ..retrievers.files import Row
 from .folder import DataFolder
 from .parquet import plain_row, read_parquet
+from .questions import WORKED_EXAMPLE
 from .texts import TEXT_FILES, passages_of
 
 CORPORA: Mapping[str, str] = {
     "medical": "medical_corpus.jsonl.gz",
     "disease-ontology": "disease_ontology_definitions.jsonl.gz",
+    "worked-example": "worked_example_corpus.jsonl",
 }
-"""Corpora of a data folder: files of its ``qa`` folder."""
+"""Corpora of a data folder: files of its ``qa`` folder. The worked example's always comes with abduce."""
+
+
+def corpus_file(name: str, folder: DataFolder | None) -> Path:
+    """The file of one of :data:`CORPORA`.
+
+    Raises:
+        InputError: it is not there, or no folder is given.
+    """
+    if name == WORKED_EXAMPLE:
+        folder = DataFolder.of_package()
+    if folder is None:
+        raise InputError(f"the corpus {name!r} is read from a data folder: give one")
+    return folder.file("qa", CORPORA[name])
 
 
 def load_corpus(name: str, folder: DataFolder | None = None) -> Corpus:
@@ -34,9 +49,7 @@ def load_corpus(name: str, folder: DataFolder | None = None) -> Corpus:
         InputError: there is none, it is empty, or a row lacks its id or content.
     """
     if name in CORPORA:
-        if folder is None:
-            raise InputError(f"the corpus {name!r} is read from a data folder: give one")
-        return Corpus.load(folder.file("qa", CORPORA[name]), name)
+        return Corpus.load(corpus_file(name, folder), name)
     if name.startswith("hf:"):
         return Corpus.of_rows(_hub_rows(name[3:]), Path(name), name[3:])
     path = Path(name)

@@ -37,11 +37,16 @@ class DataFolder:
         """
         chosen = given or os.environ.get(ENVIRONMENT)
         if not chosen:
-            return cls(Path(str(resources.files(__package__) / "bundled")), bundled=True)
+            return cls.of_package()
         root = Path(chosen)
         if not root.is_dir():
             raise InputError("no such data folder" if not root.exists() else "is not a folder", file=root)
         return cls(root)
+
+    @classmethod
+    def of_package(cls) -> DataFolder:
+        """The data that come with abduce."""
+        return cls(Path(str(resources.files(__package__) / "bundled")), bundled=True)
 
     def __str__(self) -> str:
         return "the data bundled with abduce" if self.bundled else str(self.root)

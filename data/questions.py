@@ -24,8 +24,9 @@ DATASETS: Mapping[str, str] = {
     "medqa": "medqa_us_test.jsonl.gz",
     "mmlu-med": "mmlu_med_test.jsonl.gz",
     "mmlu-med-dev": "mmlu_med_devval.jsonl.gz",
+    "worked-example": "worked_example.jsonl",
 }
-"""Data sets of a data folder: files of its ``qa`` folder."""
+"""Data sets of a data folder: files of its ``qa`` folder. The worked example always comes with abduce."""
 
 TEST_SETS = ("medqa", "mmlu-med")
 """Nothing is fitted or tuned on these."""
@@ -34,6 +35,7 @@ TUNING_SET = "mmlu-med-dev"
 
 BUNDLED = ("mmlu-med-dev",)
 """Those that come with abduce (a part of each)."""
+WORKED_EXAMPLE = "worked-example"
 
 _OPTION_COLUMNS = tuple(f"option_{letter.lower()}" for letter in LETTERS)
 
@@ -237,7 +239,7 @@ def named_questions(
     """The questions of several data sets, in order, each with its gold answer.
 
     Args:
-        folder: the data folder.
+        folder: where the data sets are.
         names: of :data:`DATASETS`, or paths of question files.
         open_ended: questions without options are taken; their gold answer is a text.
         bad: where given, a bad question is appended here and passed over.
@@ -248,7 +250,8 @@ def named_questions(
     found: list[LabelledQuestion] = []
     for name in names:
         if name in DATASETS:
-            path = folder.file("qa", DATASETS[name])
+            source = DataFolder.of_package() if name == WORKED_EXAMPLE else folder
+            path = source.file("qa", DATASETS[name])
         elif Path(name).suffix:
             path = Path(name)
         else:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...asking.judging import Answering, Judge
-from ...data.corpora import CORPORA, load_corpus
+from ...data.corpora import CORPORA, corpus_file, load_corpus
 from ...data.example import Example, fingerprint
 from ...data.folder import DataFolder, file_fingerprint
 from ...data.parts import make_rag_parts
-from ...data.questions import BUNDLED, named_questions
+from ...data.questions import BUNDLED, WORKED_EXAMPLE, named_questions
 from ...lm import Profiles, load
 from ...programs.rag.judge import ContextJudge
 from ...programs.rag.presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag, rag_spec
@@ -113,13 +113,15 @@ class QuestionFamily:
         bad: list[InputError] | None,
     ) -> QuestionBench:
         table = experiment.table
-        own = list(BUNDLED if folder.bundled else table.questions)
+        own = list(table.questions)
+        if folder.bundled:
+            own = [name for name in own if name == WORKED_EXAMPLE] or list(BUNDLED)
         names = [split] if split else own
         free = all(getattr(row.spec.resolve(), "open_ended", False) for row in experiment.rows)
         questions = named_questions(folder, names, free, bad)
         corpus = load_corpus(table.corpus, folder)
         printed = (
-            file_fingerprint(folder.file("qa", CORPORA[table.corpus]))
+            file_fingerprint(corpus_file(table.corpus, folder))
             if table.corpus in CORPORA
             else fingerprint([[p.id, p.title, p.content] for p in corpus])
         )

@@ -88,7 +88,7 @@ def test_bundled_experiments_resolve_and_rerun(name):
         r.spec.resolve() for r in experiment.rows
     ]
     assert again.table.models() == experiment.table.models()
-    if name not in ("hcqr-smoke", "hcqr-no-model"):
+    if name not in ("hcqr-smoke", "hcqr-no-model", "hcqr-worked-example"):
         assert len(experiment.table.models()) == 4
         assert list(experiment.table.questions) == ["medqa", "mmlu-med"]
         assert experiment.retriever["kind"] == "medcpt"
