@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..eval.report.live import LiveReport
 
 
 def evaluate(
@@ -51,6 +56,9 @@ def evaluate(
             help="In place of the experiment's [retriever]: bm25, minilm, medcpt ..., or an index folder."
         ),
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Serve the run's page on 127.0.0.1 while the run goes on.")
+    ] = False,
 ) -> None:
     """Run an experiment over a split and print its table.
 
@@ -69,7 +77,11 @@ def evaluate(
         abduce eval hcqr-main --data DIR --model Qwen3-4B --out runs/qwen3-4b
 
         abduce eval hcqr-no-model --data DIR --retriever medical-minilm.index
+
+        abduce eval finance-no-model --out runs/no-model --watch
     """
+    from contextlib import nullcontext
+
     from rich.console import Console
 
     from ..eval.experiments.evaluate import evaluate as run_it
@@ -83,7 +95,8 @@ def evaluate(
     def line(text: str, to: Console = console) -> None:
         to.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    with progress_bars(notes) as on_progress:
+    watched = _watched(out, data, line) if watch else nullcontext()
+    with watched, progress_bars(notes) as on_progress:
         run = run_it(
             experiment,
             data=data,
@@ -112,3 +125,16 @@ def evaluate(
     if run.unusable:
         line("every example failed, or fell back because replies were no use: no figure is a method's", notes)
         raise typer.Exit(1)
+
+
+def _watched(out: Path | None, data: str | None, line: Callable[[str], None]) -> LiveReport:
+    """The run's page on a local server, for as long as the run goes on."""
+    from ..data.folder import DataFolder
+    from ..eval.report.live import LiveReport
+    from ..retrievers.errors import InputError
+
+    if out is None:
+        raise InputError("the page shows a run folder: name it with --out", field="--watch")
+    live = LiveReport(out, DataFolder.find(data))
+    line(f"Open {live.server.url}   (it ends with the run)")
+    return live

@@ -153,6 +153,6 @@ def _write_page(found: Run, baseline: str | None, html: Path, data: str | None) 
         raise InputError("a page is written as HTML: give a name that ends in .html", file=html)
     if not html.resolve().parent.is_dir():
         raise InputError("there is no such folder to write to", file=html)
-    sources = find_sources(found, found.codec, DataFolder.find(data))
-    write_text(html, report_html(found, found.codec, sources, baseline))
+    sources = find_sources(found, DataFolder.find(data))
+    write_text(html, report_html(found, sources, baseline))
     typer.echo(f"{html}: {html.stat().st_size / 1e6:.1f} MB")

@@ -58,14 +58,12 @@ class _Numbers(dict[str, int]):
         return number
 
 
-def report_html(
-    run: Run, family: str, sources: Sources, baseline: str | None = None, served: bool = False
-) -> str:
+def report_html(run: Run, sources: Sources, baseline: str | None = None, served: bool = False) -> str:
     """The page of a run, or of several that were joined.
 
     Args:
-        run: what to show; its records must be at hand (a folder, or ``keep=True``).
-        family: the codec's name; details of a family that pages do not know are its rankings.
+        run: what to show; its records must be at hand (a folder, or ``keep=True``). Details of records that
+            pages do not know are their rankings.
         sources: what its examples were about.
         baseline: the row that others are compared with; by default the run's own.
         served: the run may go on, and the page asks its server for news.
@@ -73,12 +71,12 @@ def report_html(
     Raises:
         InputError: no such baseline, or records that cannot be read.
     """
-    data, packs = report_data(run, family, sources, baseline)
+    data, packs = report_data(run, sources, baseline)
     return page("report", data["title"], data | {"served": served}, packs, served)
 
 
 def report_data(
-    run: Run, family: str, sources: Sources, baseline: str | None = None
+    run: Run, sources: Sources, baseline: str | None = None
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What :func:`report_html` embeds: the JSON that is read first, and the packs. Errors as there."""
     more = sources.groups
@@ -94,13 +92,13 @@ def report_data(
         known = row.seconds[~np.isnan(row.seconds)]
         entry["seconds"] = float(known.mean()) if len(known) else None
     numbers = _Numbers()
-    read = {row.name: _read(run, row.name, family, numbers) for row in run.rows}
+    read = {row.name: _read(run, row.name, numbers) for row in run.rows}
     failures = failure_table(run)
     data = {
         "title": ", ".join(t for t in (run.experiment, run.data) if t) or "run",
         "experiment": run.experiment,
         "data": run.data,
-        "family": family,
+        "family": run.codec,
         "baseline": baseline,
         "measures": run.measures,
         "headline": headline(run) if run.measures else "",
@@ -122,7 +120,7 @@ def report_data(
     return data, packs
 
 
-def _read(run: Run, name: str, family: str, numbers: _Numbers) -> _Read:
+def _read(run: Run, name: str, numbers: _Numbers) -> _Read:
     places = {e.id: i for i, e in enumerate(run.examples)}
     read = _Read()
     firsts: dict[int, int] = {}
@@ -131,17 +129,17 @@ def _read(run: Run, name: str, family: str, numbers: _Numbers) -> _Read:
         if place is None:
             continue
         gold = run.examples[place].gold
-        golds = list(grades_of(gold)) if family != "question" else []
-        if family != "question":
+        golds = list(grades_of(gold)) if run.codec != "question" else []
+        if run.codec != "question":
             read.ranks[seed, place] = _ranks(record, gold)
             if (sure := _sure(record, gold)) is not None:
                 read.sure.append(sure)
         if firsts.get(place, seed) < seed:
             continue  # the details are those of the first seed that is done
         firsts[place] = seed
-        if family == "taxonomy":
+        if run.codec == "taxonomy":
             read.details[place] = fact_detail(record, numbers.__getitem__, golds)
-        elif family == "question":
+        elif run.codec == "question":
             read.details[place] = question_detail(record, numbers.__getitem__)
         else:
             read.details[place] = other_detail(record, numbers.__getitem__)

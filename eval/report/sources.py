@@ -37,18 +37,17 @@ class Sources:
     notes: list[str] = field(default_factory=list)
 
 
-def find_sources(run: Run, family: str, folder: DataFolder) -> Sources:
+def find_sources(run: Run, folder: DataFolder) -> Sources:
     """The inputs of a run's examples.
 
     Args:
         run: a run that was loaded from its folder, or several joined.
-        family: its codec's name.
         folder: where facts, questions, the taxonomy and the corpus are looked for.
     """
     settings = _settings(run)
-    if family == "taxonomy":
+    if run.codec == "taxonomy":
         found = _facts(run, DOMAINS.get(str(settings.get("domain", ""))), folder)
-    elif family == "question":
+    elif run.codec == "question":
         found = _questions(run, settings, folder)
     else:
         return Sources()

@@ -20,7 +20,7 @@ HOSTILE = (
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     run, sources = made_run(folder / "r", 40)
-    (folder / "p.html").write_text(report_html(run, "taxonomy", sources), encoding="utf-8")
+    (folder / "p.html").write_text(report_html(run, sources), encoding="utf-8")
     return folder / "p.html"
 
 
@@ -111,7 +111,7 @@ def test_it_prints(made: Path, watched: Any) -> None:
 def test_two_runs_say_what_the_change_did(tmp_path: Path, watched: Any) -> None:
     before, sources = made_run(tmp_path / "before")
     after, _ = made_run(tmp_path / "after")
-    both = report_html(joined([before, after]), "taxonomy", sources)
+    both = report_html(joined([before, after]), sources)
     (tmp_path / "p.html").write_text(both, encoding="utf-8")
     page = watched.open(tmp_path / "p.html")
     assert page.get_by_text("better (after) minus better (before)").is_visible()
@@ -122,7 +122,7 @@ def test_hostile_texts_are_shown_as_they_stand(tmp_path: Path, watched: Any) -> 
     run, sources = made_run(
         tmp_path / "r", say=lambda text: f"{text} {HOSTILE}", names=("base", f"b{HOSTILE}")
     )
-    (tmp_path / "p.html").write_text(report_html(run, "taxonomy", sources), encoding="utf-8")
+    (tmp_path / "p.html").write_text(report_html(run, sources), encoding="utf-8")
     for settings in ("", "id=f1", "id=f7", f"find={quote(HOSTILE)}", f"id={quote(HOSTILE)}"):
         page = watched.open(tmp_path / "p.html", settings)
         page.wait_for_timeout(300)

@@ -41,7 +41,7 @@ def data_of(html: str) -> Any:
 
 def test_values_are_those_of_the_run(made: tuple[Run, Sources]) -> None:
     run, sources = made
-    html = report_html(run, "taxonomy", sources)
+    html = report_html(run, sources)
     data, packs = data_of(html), packs_of(html)
     assert [r["R@1"] for r in data["rows"]] == [run[r["row"]].mean("R@1")[0] for r in data["rows"]]
     for row in run.rows:
@@ -57,7 +57,7 @@ def test_values_are_those_of_the_run(made: tuple[Run, Sources]) -> None:
 
 def test_breakdowns_are_those_of_the_tables(made: tuple[Run, Sources]) -> None:
     run, sources = made
-    data, _ = report_data(run, "taxonomy", replace(sources, groups={}))
+    data, _ = report_data(run, replace(sources, groups={}))
     fields = {one["field"]: one for one in data["breakdowns"]}
     assert list(fields) == ["kind"]
     for measure in ("R@1", "MRR", "Acc"):
@@ -68,7 +68,7 @@ def test_breakdowns_are_those_of_the_tables(made: tuple[Run, Sources]) -> None:
 
 def test_risk_and_coverage_by_hand(made: tuple[Run, Sources]) -> None:
     run, sources = made
-    data, _ = report_data(run, "taxonomy", sources)
+    data, _ = report_data(run, sources)
     last = data["risk"]["better"][-1]
     done = [r for r in run.records("better") if r["status"] == "ok"]
     right = sum(r["ranking"]["ids"][0] == f"Concept{int(r['id'][1:]) % 4}" for r in done)
@@ -77,7 +77,7 @@ def test_risk_and_coverage_by_hand(made: tuple[Run, Sources]) -> None:
 
 def test_a_fact_has_its_trail_and_its_table(made: tuple[Run, Sources]) -> None:
     run, sources = made
-    _, packs = report_data(run, "taxonomy", sources)
+    _, packs = report_data(run, sources)
     chunk, items = (json.loads(gzip.decompress(packs[n])) for n in ("details-0", "items"))
     detail = chunk["rows"]["better"]["1"]
     assert items["ids"][detail["f"][0][0]] == "Concept1"
@@ -95,13 +95,13 @@ def test_a_fact_has_its_trail_and_its_table(made: tuple[Run, Sources]) -> None:
 
 def test_equal_runs_give_equal_pages(made: tuple[Run, Sources], tmp_path: Path) -> None:
     run, sources = made
-    assert report_html(run, "taxonomy", sources) == report_html(run, "taxonomy", sources)
+    assert report_html(run, sources) == report_html(run, sources)
 
 
 def test_two_runs_compare_rows_of_the_same_name(tmp_path: Path) -> None:
     before, sources = made_run(tmp_path / "before")
     after, _ = made_run(tmp_path / "after")
-    data, _ = report_data(joined([before, after]), "taxonomy", sources)
+    data, _ = report_data(joined([before, after]), sources)
     assert [(c["a"], c["b"]) for c in data["compare"]] == [
         ("base (after)", "base (before)"),
         ("better (after)", "better (before)"),
@@ -130,7 +130,7 @@ def test_a_page_that_cannot_be_written_says_why(tmp_path: Path, cli: Any, name: 
 
 def test_no_such_baseline(made: tuple[Run, Sources]) -> None:
     with pytest.raises(InputError, match="no row 'gone'"):
-        report_html(made[0], "taxonomy", made[1], baseline="gone")
+        report_html(made[0], made[1], baseline="gone")
 
 
 def test_bundled_facts_are_found_again_by_their_fingerprint(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ def test_bundled_facts_are_found_again_by_their_fingerprint(tmp_path: Path) -> N
     folder = DataFolder.find()
     examples = folder.facts(FINANCE, next(iter(FINANCE.splits)))[:6]
     (tmp_path / "resolved.toml").write_text('domain = "finance"\n')
-    run = Run("x", "d", [], [*examples[:5], made_changed(examples[5])], folder=tmp_path)
-    found = find_sources(run, "taxonomy", folder)
+    run = Run("x", "d", [], [*examples[:5], made_changed(examples[5])], folder=tmp_path, codec="taxonomy")
+    found = find_sources(run, folder)
     assert set(found.facts) == {e.id for e in examples[:5]}
     assert found.taxonomy is not None
     assert "1 of 6 examples" in found.notes[-1]
@@ -196,7 +196,7 @@ def test_any_markup_is_cells_or_nothing(text: str) -> None:
 
 def test_codec_of_another_family_shows_its_rankings(tmp_path: Path) -> None:
     run, sources = made_run(tmp_path / "r")
-    data, packs = report_data(run, "mine", sources)
+    data, packs = report_data(replace(run, codec="mine"), sources)
     chunk = json.loads(gzip.decompress(packs["details-0"]))
     assert data["family"] == "mine"
     assert set(chunk["rows"]["base"]["0"]) == {"f"}
