@@ -61,7 +61,7 @@ def rejudge(
     if Path(folder).resolve() == Path(out).resolve():
         raise InputError("is the run itself: give another folder", file=Path(out), field="out")
     old = load_run(folder)
-    sources = find_sources(old, old.codec, DataFolder.find(data))
+    sources = find_sources(old, DataFolder.find(data))
     if old.codec != QuestionCodec.name:
         raise InputError("is no run of questions", file=Path(folder))
     missing = len(old.examples) - len(sources.questions)
