@@ -11,6 +11,7 @@ import typer
 
 from ..retrievers.errors import InputError
 from .notes import print_note
+from .say import say
 
 if TYPE_CHECKING:
     from ..asking.asker import Asker
@@ -111,11 +112,10 @@ def ask(
             return
         answer = asker.ask(asked, gold=gold)
     if as_json:
-        typer.echo(answer.model_dump_json(indent=2))
+        say(answer.model_dump_json(indent=2))
         return
-    from rich.console import Console
-
     from .pages.question import question_page
+    from .terminal import Console
 
     Console().print(question_page(answer))
 
@@ -133,11 +133,10 @@ def _only_of_one(options: str | None, each: list[str] | None, gold: str | None) 
 
 
 def _ask_file(asker: Asker, path: Path, out: Path | None, as_json: bool, concurrency: int) -> None:
-    from rich.console import Console
-
     from ..asking.answers_file import as_jsonl, check_answers_path, write_answers
     from .pages.question import answers_page
     from .progress import count_bar
+    from .terminal import Console
 
     if out is not None:
         check_answers_path(out)
@@ -150,7 +149,7 @@ def _ask_file(asker: Asker, path: Path, out: Path | None, as_json: bool, concurr
         write_answers(out, answers)
         print_note(f"{len(answers):,} answers written to {out}")
     if as_json:
-        typer.echo(as_jsonl(answers), nl=False)
+        say(as_jsonl(answers), nl=False)
     elif out is None or console.is_terminal:
         console.print(answers_page(answers))
     failed = sum(a.error is not None for a in answers)

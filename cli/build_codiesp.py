@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from .say import say
+
 
 class Method(StrEnum):
     """How a Spanish mention finds its place in the English text."""
@@ -41,10 +43,10 @@ def codiesp(
 
         abduce data build codiesp --from codiesp.tar.gz --inventory icd10cm_fy2018_taxonomy.jsonl.gz
     """
-    from rich.console import Console
     from rich.progress import Progress
 
     from ..data.build.codiesp.build import build_with
+    from .terminal import Console
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -55,4 +57,4 @@ def codiesp(
 
         report = build_with(source, inventory, out, method.value, lm, threads, advance)
     for line in report.lines:
-        typer.echo(line)
+        say(line)

@@ -31,9 +31,8 @@ def corpus(
 
         abduce data build corpus articles.jsonl --size 800 --out passages.jsonl
     """
-    from rich.console import Console
-
     from ..data.build.corpus import build_corpus
+    from .terminal import Console
 
     built = build_corpus(sources, out, size, skip_bad=skip_bad)
     notes = Console(stderr=True)

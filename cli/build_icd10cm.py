@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .say import say
+
 
 def icd10cm(
     source: Annotated[
@@ -39,4 +41,4 @@ def icd10cm(
 
     indexes = (*DOCUMENTED, "drug_table") if drugs else DOCUMENTED
     for line in build(source, year, out, compare, addenda, indexes).lines:
-        typer.echo(line)
+        say(line)

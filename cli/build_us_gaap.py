@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .say import say
+
 
 def us_gaap(
     source: Annotated[
@@ -34,4 +36,4 @@ def us_gaap(
     from ..data.build.us_gaap import build
 
     for line in build(source, out, prefix, year, abstract, deprecated).lines:
-        typer.echo(line)
+        say(line)

@@ -54,12 +54,11 @@ def calibrate(
         return
     if row is not None:
         raise InputError(f"{program[0]!r} is no run folder", field="row")
-    from rich.console import Console
-
     from ..eval.calibrate import calibrate as run
     from ..eval.calibrate import write_calibrations
     from .pages.score import acceptance_table
     from .progress import count_bar
+    from .terminal import Console
 
     console = Console()
     made = []
@@ -87,10 +86,9 @@ def calibrate(
 def _answers(
     folders: list[str], row: str | None, check: str | None, data: str | None, out: Path | None
 ) -> None:
-    from rich.console import Console
-
     from ..eval.fit_answers import fit_answers
     from .pages.score import acceptance_table
+    from .terminal import Console
 
     if len(folders) > 1:
         raise InputError("give one run folder", field="program")
@@ -133,11 +131,10 @@ def _support(runs: list[str], row: str | None, check: str | None, out: Path | No
     Raises:
         InputError: more than one run, no row, a run to check on, or whatever is wrong with the run.
     """
-    from rich.console import Console
-
     from ..eval.report.report import load_run
     from ..eval.support_map import fit_support
     from .pages.tables import drawn
+    from .terminal import Console
 
     if len(runs) != 1 or row is None:
         raise InputError("name one run and its row (--row)", field="row")

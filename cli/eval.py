@@ -82,13 +82,12 @@ def evaluate(
     """
     from contextlib import nullcontext
 
-    from rich.console import Console
-
     from ..eval.experiments.evaluate import evaluate as run_it
     from ..eval.report.report import result_tables
     from ..lm.options import lm_table
     from .pages.tables import drawn
     from .progress import progress_bars
+    from .terminal import Console
 
     console, notes = Console(), Console(stderr=True)
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .say import say
+
 app = typer.Typer(
     name="index",
     help="Index folders: build, look at, verify.",
@@ -56,8 +58,8 @@ def build(
     start = time.perf_counter()
     lines = build_index(source, out, kind, passages, data, set_ or [], overwrite)
     for line in lines:
-        typer.echo(line)
-    typer.echo(f"done in {time.perf_counter() - start:.1f} s")
+        say(line)
+    say(f"done in {time.perf_counter() - start:.1f} s")
 
 
 @app.command()
@@ -80,10 +82,10 @@ def info(
 
     manifest = read_manifest(folder)
     if json_:
-        typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
+        say(json.dumps(manifest, indent=1, ensure_ascii=False))
         return
     for name, value in summary(manifest):
-        typer.echo(f"{name:<12}{value}")
+        say(f"{name:<12}{value}")
 
 
 @app.command()
@@ -99,9 +101,9 @@ def verify(folder: Annotated[Path, typer.Argument(help="An index folder.")]) -> 
 
     problems = check(folder)
     for problem in problems:
-        typer.echo(f"abduce: {problem}", err=True)
+        say(f"abduce: {problem}", err=True)
     if problems:
         raise typer.Exit(1)
     files = read_manifest(folder)["files"]
     total = sum(about["bytes"] for about in files.values())
-    typer.echo(f"{folder}: {len(files)} files, {total / 1e6:,.1f} MB, every hash matches")
+    say(f"{folder}: {len(files)} files, {total / 1e6:,.1f} MB, every hash matches")

@@ -33,8 +33,6 @@ def judge(
 
         abduce judge runs/main --lm judge.toml --out runs/main-judged --data DIR
     """
-    from rich.console import Console
-
     from ..eval.rejudge import rejudge
     from ..eval.report.questions import question_tables
     from ..lm.options import chosen_lm
@@ -42,6 +40,7 @@ def judge(
     from .notes import print_note
     from .pages.tables import drawn
     from .progress import progress_bars
+    from .terminal import Console
 
     table = chosen_lm(lm, url, model)
     if table is None:

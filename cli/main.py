@@ -20,6 +20,7 @@ from .notes import show_log
 from .optimize import optimize
 from .report import report
 from .review import review
+from .say import say
 from .serve import serve
 from .tag import tag
 
@@ -69,12 +70,12 @@ def main() -> None:
     try:
         app()
     except InputError as e:
-        typer.echo(f"abduce: {e}", err=True)
+        say(f"abduce: {e}", err=True)
         sys.exit(2)
     except Exception as e:
         if not _of_a_model(e):
             raise
-        typer.echo(f"abduce: {e}", err=True)
+        say(f"abduce: {e}", err=True)
         sys.exit(1)
 
 

@@ -7,7 +7,7 @@ import logging
 
 def print_note(line: str) -> None:
     """Print a note on standard error, in one line."""
-    from rich.console import Console
+    from .terminal import Console
 
     Console(stderr=True).print(f"note: {line}", markup=False, highlight=False, soft_wrap=True)
 

@@ -42,11 +42,10 @@ def optimize(
 
     A row of an experiment file uses it by set = { state = "fhs.json" }.
     """
-    from rich.console import Console
-
     from ..eval.optimize.optimize import optimize_row
     from ..lm.options import lm_table
     from .pages.tables import drawn
+    from .terminal import Console
 
     compiled = optimize_row(
         experiment,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..eval.runs.row import Progress
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from .terminal import Console
 
 
 @contextmanager
@@ -20,7 +20,6 @@ def progress_bars(console: Console | None = None) -> Iterator[Callable[[Progress
     They appear with the first progress. One bar counts rows, one examples. Calls a second are those of
     this session; the time left counts only what this session has to do.
     """
-    from rich.console import Console as RichConsole
     from rich.markup import escape
     from rich.progress import (
         BarColumn,
@@ -30,6 +29,8 @@ def progress_bars(console: Console | None = None) -> Iterator[Callable[[Progress
         TimeRemainingColumn,
     )
     from rich.progress import Progress as Bars
+
+    from .terminal import Console as RichConsole
 
     bars = Bars(
         TextColumn("[bold]{task.description}"),
@@ -76,8 +77,9 @@ def count_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
 
     The bar stands on standard error, where ``console`` is a terminal.
     """
-    from rich.console import Console as RichConsole
     from rich.progress import Progress as Bars
+
+    from .terminal import Console as RichConsole
 
     bars = Bars(console=RichConsole(stderr=True), transient=True, disable=not console.is_terminal)
     with bars:

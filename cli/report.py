@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .say import say
+
 if TYPE_CHECKING:
     from ..eval.runs.run import Run
     from ..eval.tables import Table
@@ -78,13 +80,12 @@ def report(
 
         abduce report runs/before runs/after --html changes.html
     """
-    from rich.console import Console
-
     from ..eval.report.report import FORMATS, load_run, report_tables, write_tables
     from ..eval.runs.export import read_trec, write_trec, write_values
     from ..eval.runs.joining import joined
     from ..retrievers.errors import InputError, MissingExtra
     from .pages.tables import drawn
+    from .terminal import Console
 
     console, notes = Console(), Console(stderr=True)
 
@@ -95,7 +96,7 @@ def report(
         if format_ == "terminal":
             console.print(drawn(table))
         else:
-            typer.echo(FORMATS[format_][1](table))
+            say(FORMATS[format_][1](table))
 
     if format_ not in ("terminal", *FORMATS):
         raise InputError(f"{format_!r} is none of terminal, {', '.join(FORMATS)}", field="format")
@@ -155,4 +156,4 @@ def _write_page(found: Run, baseline: str | None, html: Path, data: str | None) 
         raise InputError("there is no such folder to write to", file=html)
     sources = find_sources(found, DataFolder.find(data))
     write_text(html, report_html(found, sources, baseline))
-    typer.echo(f"{html}: {html.stat().st_size / 1e6:.1f} MB")
+    say(f"{html}: {html.stat().st_size / 1e6:.1f} MB")

@@ -14,11 +14,10 @@ from .tag import TAXONOMY, Scope
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rich.console import Console
-
     from ..tagging.review.decisions import Decision
     from ..tagging.review.journal import Journal
     from ..tagging.tags import Tags
+    from .terminal import Console
 
 
 def review(
@@ -78,13 +77,12 @@ def review(
 
         abduce review filing.htm --merge page.review.jsonl --out tags.xlsx --no-serve
     """
-    from rich.console import Console
-
     from ..retrievers.errors import InputError
     from ..tagging.review.again import read_decisions
     from ..tagging.review.decisions import latest, merged
     from ..tagging.review.journal import Journal
     from ..tagging.review.written import is_tags_file
+    from .terminal import Console
 
     _check(what, out, serve)
     said = [read_decisions(path) for path in merge or ()]
@@ -199,10 +197,9 @@ def _write(out: Path, tags: Tags, document: Path | None, decisions: Mapping[str,
 def _serve(
     tags: Tags, document: Path | None, journal: Journal, out: Path | None, port: int, console: Console
 ) -> None:
-    from rich.console import Console
-
     from ..retrievers.errors import InputError
     from ..tagging.review.served import ServedReview
+    from .terminal import Console
 
     notes = Console(stderr=True)
 

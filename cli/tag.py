@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..tagging.tagger import Tagger
+    from .terminal import Console
 
 TAXONOMY = "us-gaap-2024"
 """What facts and documents are tagged with where no taxonomy is named."""
@@ -137,13 +136,12 @@ def tag(
 
         abduce tag note.txt --taxonomy icd10cm.index --mentions mentions.csv --program "precedents + locus"
     """
-    from rich.console import Console
-
     from ..retrievers.errors import InputError
     from ..retrievers.files import check_writable
     from ..tagging.tagger import Tagger
     from .pages.tags import show_problems, show_tags
     from .progress import count_bar
+    from .terminal import Console
 
     if out is not None and out.suffix.lower() not in ("", ".csv"):
         said = f"tags are written as CSV, not as {out.suffix}: give a name that ends in .csv"

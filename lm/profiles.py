@@ -41,7 +41,7 @@ _SECRET = re.compile(r"(^|[_-])(api[_-]?key|token|secret|password|authorization)
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Decoding(_Table):
@@ -130,7 +130,9 @@ class Profile(_Table):
     slots: int = Field(2, ge=1)
     serve: Serve = Serve()  # type: ignore[call-arg]
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, protected_namespaces=())
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True, protected_namespaces=()
+    )
 
     @field_validator("base_url", mode="before")
     @classmethod

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
@@ -21,6 +22,8 @@ import pydantic
 from dspy.utils.exceptions import AdapterParseError
 
 from .reply import json_objects, json_value
+
+_MARK = re.compile(r"\[\[\s{0,8}##")
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ class StrictJSON(dspy.JSONAdapter):
         if not all(isinstance(value, str) for _, value in given):
             text: str = super().format_user_message_content(signature, inputs, prefix, suffix, main_request)
             return text
-        parts = [prefix, *(f"[[ ## {name} ## ]]\n{value}" for name, value in given)]
+        # No input can begin another section: the mark of one is taken apart where it stands in a text.
+        parts = [prefix, *(f"[[ ## {name} ## ]]\n{_MARK.sub('[ [ ##', value)}" for name, value in given)]
         if main_request:
             parts.append(shape.requirement)
         return "\n\n".join([*parts, suffix]).strip()

@@ -19,7 +19,7 @@ class SearchConfig(BaseModel):
         normalise: range-normalise the fused scores over the pool (Eq. 5); False: raw fused scores.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     K: int = Field(default=200, ge=1)
     kappa: float = Field(default=60.0, ge=0)

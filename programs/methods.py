@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from ..retrievers.base import Retriever
 from ..retrievers.precedents.index import Precedents
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
+from ..signatures.toml import one_line
 from ..signatures.types import Fact
 from .base import Program
 from .config import FHSConfig, SearchConfig
@@ -74,6 +77,8 @@ class Parts:
         given: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
         try:
             return replace(self.serializer, **given)
+        except ValidationError as e:
+            raise ValueError(f"serializer: {one_line(e)}") from None
         except TypeError as e:
             raise ValueError(f"no serializer setting among {', '.join(changes)}") from e
 

@@ -16,7 +16,7 @@ from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .base import Program
 from .config import PrecedentsConfig
-from .serialize import Serializer
+from .serialize import Serializer, one_line
 from .trace import Query
 
 
@@ -194,7 +194,7 @@ class Demonstrations:
     def _line(self, neighbour: Neighbour) -> str:
         concept = self.taxonomy[neighbour.concept]
         text = concept.definition[: self.definition]
-        return f"{neighbour.locus} -> {concept.label}{': ' + text if text else ''}"
+        return one_line(f"{neighbour.locus} -> {concept.label}{': ' + text if text else ''}")
 
 
 def describe(neighbour: Neighbour) -> dict[str, object]:

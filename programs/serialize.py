@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from ..signatures.types import Fact, SourceContext
 
@@ -44,7 +46,12 @@ def estimated_tokens(text: str) -> int:
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
-@dataclass(frozen=True)
+def one_line(text: str) -> str:
+    """A text without line breaks: what stands in one place of a prompt cannot begin another."""
+    return " ".join(text.split())
+
+
+@dataclass(frozen=True, config=ConfigDict(allow_inf_nan=False, strict=True))
 class Serializer:
     """How the facts of one domain are written down.
 
@@ -58,8 +65,8 @@ class Serializer:
     """
 
     identifier: tuple[Literal["value", "datatype"], ...] = ("value", "datatype")
-    before: int = 150
-    after: int = 100
+    before: Annotated[int, Field(ge=0, le=100_000)] = 150
+    after: Annotated[int, Field(ge=0, le=100_000)] = 100
     markup: Literal["visible", "html"] = "visible"
     preceding: bool = False
 
@@ -110,10 +117,10 @@ class Serializer:
             cap: at most so many characters of source context; the middle is left out.
         """
         return {
-            "value": fact.value,
-            "datatype": fact.datatype or "not declared",
+            "value": one_line(fact.value),
+            "datatype": one_line(fact.datatype or "") or "not declared",
             "input_type": "table cell" if fact.modality == "table" else "text mention",
-            "row_header": fact.row_header or "none",
-            "column_header": fact.column_header or "none",
+            "row_header": one_line(fact.row_header or "") or "none",
+            "column_header": one_line(fact.column_header or "") or "none",
             "source_context": elide(self.context(fact.context), cap),
         }

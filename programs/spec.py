@@ -53,7 +53,7 @@ class SpecBase(BaseModel):
     """What specs of both families share: a program's name, what its config changes, and how a spec is
     changed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     program: str
     config: Mapping[str, Any] = Field(default_factory=dict)

@@ -15,7 +15,7 @@ from ..signatures.types import UNRESOLVED, Concept, Fact, Hypothesis, Judgement,
 from .calls import ask_about
 from .logprobs import Measuring, Token, Unreadable, letter_chances
 from .profiles import Profiles
-from .serialize import Serializer
+from .serialize import Serializer, one_line
 from .trace import Trace
 
 DEFINITION_CHARACTERS = 320
@@ -42,17 +42,17 @@ def show_candidate(concept: Concept, definition: int = DEFINITION_CHARACTERS) ->
 
     ``definition`` is how many of the definition's characters are shown; 0: none.
     """
-    parts = [concept.id]
+    parts = [one_line(concept.id)]
     if concept.datatype:
-        parts.append(concept.datatype)
-    parts.append(concept.label)
+        parts.append(one_line(concept.datatype))
+    parts.append(one_line(concept.label))
     text = " ".join(concept.definition.split())[:definition]
     if text:
         parts.append(text)
     references = concept.metadata.get("references")
     if references:
         listed = references if isinstance(references, str) else "; ".join(map(str, references))
-        parts.append(f"references: {listed}")
+        parts.append(f"references: {one_line(listed)}")
     return " | ".join(parts)
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from .base import Retriever
 from .collection import Collection
@@ -46,12 +49,36 @@ def build(kind: str, collection: Collection[Any] | None, **settings: Any) -> Ret
         for name in settings:
             if name not in names:
                 raise InputError(f"no such setting; {kind} has {', '.join(names)}", field=f"retriever.{name}")
+    _check_types(builder, settings)
     try:
         return builder(collection, **settings)
     except InputError:
         raise
     except (TypeError, ValueError) as e:
         raise InputError(f"{kind}: {e}", field="retriever") from e
+
+
+def _check_types(builder: Builder, settings: Mapping[str, Any]) -> None:
+    """Refuse a setting of another type than the builder names, and numbers that are not finite.
+
+    Raises:
+        InputError: names the setting.
+    """
+    try:
+        hints = get_type_hints(builder)
+    except (NameError, TypeError):
+        hints = {}  # a class of anybody's
+    for name, value in settings.items():
+        kind = hints.get(name, Any) if isinstance(value, str | int | float) else Any
+        try:
+            TypeAdapter(kind, config=_SETTING).validate_python(value)
+        except ValidationError as e:
+            raise InputError.of_validation(e, within=f"retriever.{name}") from None
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError("must be a finite number", field=f"retriever.{name}")
+
+
+_SETTING = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
 def _outside(kind: str) -> Builder:

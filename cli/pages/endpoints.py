@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -18,6 +17,7 @@ from ...lm.options import lm_table
 from ...lm.profiles import Profile, Profiles
 from ...lm.serve import VLLM, serve_command, shell_line
 from ...retrievers.errors import InputError, MissingExtra
+from ..terminal import Console
 
 _MARKS = {"yes": "[green]yes[/]", "no": "[red]no[/]", "unknown": "[yellow]?[/]"}
 

@@ -21,7 +21,7 @@ class RowTable(BaseModel):
     row), and what it ``set``s. ``reference`` holds the paper's numbers by measure, by a column of an
     analysis (``"gold in window"``), or by measure and group (``"Acc by modality: table"``)."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     name: str = Field(min_length=1)
     program: str = ""
@@ -34,7 +34,7 @@ class ExperimentTable(BaseModel):
     """What the files of every family have. ``where`` restricts the examples to those with these values of
     their groups (``where = { modality = "table" }``); ``notes`` are shown below the tables."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     family: str = "taxonomy"
     name: str = ""

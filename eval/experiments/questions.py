@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class ModelTable(_Table):

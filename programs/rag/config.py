@@ -17,7 +17,7 @@ class RAGConfig(BaseModel):
     decide, which are checked against the context and stand in ``notes["statements"]``.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     B_max: int = Field(default=15, ge=1, le=1000, description="documents in the final context")
     per_query: int = Field(default=5, ge=1, le=1000, description="documents a query, multi-query methods")

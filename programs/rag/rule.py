@@ -20,7 +20,7 @@ class Rule(BaseModel):
     ``about`` says which event the probability is of, ``fitted_on`` which examples decided it, and how many.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     about: str
     features: tuple[str, ...]
@@ -61,7 +61,7 @@ class AnswerRules(BaseModel):
     at which answers have a wanted accuracy (``"0.90"``), out of fold; one that was not reached is not there.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     row: str
     choice: Rule | None = None
