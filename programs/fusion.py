@@ -71,23 +71,23 @@ def fuse(
         weights: one factor per ranking (the papers' methods use none).
     """
     factors = [1.0] * len(rankings) if weights is None else list(weights)
-    total: dict[str, float] = {}
-    count: dict[str, int] = {}
-    first: dict[str, int] = {}
-    best: dict[str, int] = {}
-    for r, (ranking, factor) in enumerate(zip(rankings, factors, strict=True)):
-        for rank, id_ in enumerate(ranking.ids, 1):
-            if id_ in total:
-                total[id_] += factor / (kappa + rank)
-                count[id_] += 1
-                best[id_] = min(best[id_], rank)
-            else:
-                total[id_] = factor / (kappa + rank)
-                count[id_], first[id_], best[id_] = 1, r, rank
+    places: dict[str, int] = {}
+    found = [np.array([places.setdefault(i, len(places)) for i in r.ids], dtype=np.int64) for r in rankings]
+    names, n = list(places), len(places)
+    total, count = np.zeros(n), np.zeros(n, dtype=np.int64)
+    first, best = np.full(n, len(rankings)), np.full(n, np.iinfo(np.int64).max)
+    for r, (at, factor) in enumerate(zip(found, factors, strict=True)):
+        ranks = np.arange(1, len(at) + 1)
+        np.add.at(total, at, factor / (kappa + ranks))
+        np.add.at(count, at, 1)
+        np.minimum.at(first, at, r)
+        np.minimum.at(best, at, ranks)
     if fusion == "mean":
-        total = {id_: s / count[id_] for id_, s in total.items()}
-    ids = sorted(total, key=lambda c: (-total[c], first[c], best[c], c))
-    fused = np.array([total[c] for c in ids], dtype=np.float64)
+        total = total / count
+    by_name = np.empty(n, dtype=np.int64)
+    by_name[sorted(range(n), key=names.__getitem__)] = np.arange(n)
+    order = np.lexsort((by_name, best, first, -total))
+    ids, fused = [names[i] for i in order], total[order]
     candidates = max((r.candidates for r in rankings), default=0)
     fell_back = any(r.fell_back for r in rankings)
     return Pool(ids, fused, range_norm(fused) if normalise else fused, candidates, fell_back)

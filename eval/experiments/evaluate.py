@@ -154,8 +154,18 @@ def evaluate(
         concurrency=concurrency or 1,
         baseline=baseline,
         keep=out is None,
+        ids=_ids(what) if isinstance(what, Mapping) else (),
         **shared,
     )
+
+
+def _ids(programs: Mapping[str, Program]) -> Sequence[str]:
+    """The ids of what the first program with a retriever ranks."""
+    for program in programs.values():
+        collection = getattr(getattr(program, "retriever", None), "collection", None)
+        if collection is not None:
+            return list(collection.ids)
+    return ()
 
 
 def _ready(name: str, program: Program, examples: Sequence[Example]) -> Callable[[], None] | None:

@@ -48,10 +48,10 @@ class Bench(Protocol[Table, Spec]):
 
     ``name`` says what the examples are ("finance test"), ``noun`` what one is called in the plural,
     ``beside`` what else they are run with (", corpus medical"). ``whole`` says that they are those of the
-    experiment's own split in full: only then the paper's numbers stand beside. ``stratum`` names the group
-    of which a sample takes so many examples each. ``fingerprint`` covers what all examples share.
-    ``shows_records`` says that the tables of a run read whole records, which are then kept in memory where
-    there is no folder.
+    experiment's own split in full: only then the paper's numbers stand beside. ``stratum`` names the
+    group of which a sample takes so many examples each. ``fingerprint`` covers what all examples share.
+    ``ids`` are those of what is ranked. ``shows_records`` says that the tables of a run read whole
+    records, which are then kept in memory where there is no folder.
     """
 
     @property
@@ -70,6 +70,8 @@ class Bench(Protocol[Table, Spec]):
     def fingerprint(self) -> str: ...
     @property
     def shows_records(self) -> bool: ...
+    @property
+    def ids(self) -> Sequence[str]: ...
 
     def codec(self, measures: Sequence[str]) -> Codec:
         """Records and scores the family's predictions; ``measures`` are measured beside its own."""

@@ -149,6 +149,10 @@ class QuestionBench:
     stratum: str = "dataset"
     shows_records: bool = True
 
+    @property
+    def ids(self) -> Sequence[str]:
+        return self.corpus.ids
+
     def codec(self, measures: Sequence[str]) -> QuestionCodec:
         if measures:
             raise InputError(

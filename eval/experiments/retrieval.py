@@ -176,6 +176,10 @@ class RetrievalBench:
     def beside(self) -> str:
         return f", {len(self.corpus):,} documents"
 
+    @property
+    def ids(self) -> Sequence[str]:
+        return self.corpus.ids
+
     def codec(self, measures: Sequence[str]) -> PlainCodec:
         return PlainCodec([*self.table.measures, *measures])
 

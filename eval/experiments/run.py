@@ -101,6 +101,7 @@ def run_experiment(
             resolved=experiment.toml(said, len(examples)),
             baseline=experiment.baseline if experiment.baseline in [row.name for row in made] else None,
             keep=out is None and bench.shows_records,
+            ids=bench.ids,
             on_progress=on_progress,
             on_note=note,
         )

@@ -134,6 +134,10 @@ class TaxonomyBench:
     def fingerprint(self) -> str:
         return file_fingerprint(self.folder.file(self.domain.name, self.domain.inventory))
 
+    @property
+    def ids(self) -> Sequence[str]:
+        return self.taxonomy.ids
+
     def codec(self, measures: Sequence[str]) -> TaxonomyCodec:
         return TaxonomyCodec(measures)
 

@@ -13,7 +13,7 @@ from ...retrievers.errors import InputError
 from ...retrievers.files import csv_text, make_folder, write_bytes, write_text
 from ..metrics import RANKING_MEASURES, grades_of, score_ranking
 from .folder import file_name
-from .outcome import Outcome, RowResult
+from .outcome import Outcome, Outcomes
 from .run import Run
 from .trec import TrecRanking, read_qrels, read_run, write_qrels, write_run
 
@@ -95,11 +95,9 @@ def read_trec(runs: Sequence[str | Path], qrels: str | Path, more: Sequence[str]
         found = read_run(path)
         if not found.keys() & judged.keys():
             raise InputError(f"answers none of the queries of {qrels}", file=path)
-        outcomes = {
-            (0, q): Outcome(
-                score_ranking(list(found[q].ids) if q in found else [], grades, measures), {}, np.nan, None
-            )
-            for q, grades in judged.items()
-        }
-        rows.append(RowResult.collect(name, [0], examples, outcomes, measures, {}, {}))
+        outcomes = Outcomes([0], examples)
+        for q, grades in judged.items():
+            values = score_ranking(list(found[q].ids) if q in found else [], grades, measures)
+            outcomes.put(0, q, Outcome(values, {}, np.nan, None))
+        rows.append(outcomes.result(name, measures, {}, {}))
     return Run("", Path(qrels).name, rows, examples)

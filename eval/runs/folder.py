@@ -4,11 +4,15 @@
 ``run.json``           the manifest: format, experiment, data, rows with their files, keys and references
 ``resolved.toml``      the experiment as it was run, enough to run it again
 ``examples.jsonl``     id, gold, cluster and groups of every example of the latest run
-``rows/NAME.jsonl``    a header, then one line a finished example (append-only)
-``rows/NAME.KEY.jsonl``  the same, of settings that the row had before
+``ids-HASH.json.gz``   the ids of the inventory or corpus, which records name by their place in it
+``rows/NAME.log``      a header, then one line per finished example (append-only, :mod:`.log`)
+``rows/NAME.KEY.log``  the same, of settings that the row had before
 ``failures.jsonl``     row, seed, id and reason of every example that failed
 ``summary.json``       the table: ``{"experiment", "data", "rows": [{"row", "n", "R@1", ...}]}``
 =====================  ==================================================================================
+
+A changed bit is found wherever it would change a number: lines of rows have checksums, ``run.json`` a seal
+that covers itself and ``examples.jsonl``, and the table of ids its hash in its name.
 """
 
 from __future__ import annotations
@@ -25,11 +29,12 @@ from typing import Any
 import orjson
 from filelock import FileLock, Timeout
 
+from ...data.example import fingerprint
 from ...retrievers import outside
 from ...retrievers.errors import InputError
 from ...retrievers.files import make_folder, write_bytes, writing
 from ...version import __version__
-from .log import FORMAT, RunLog, check_header, dumps, read_lines
+from .log import FORMAT, RunLog, dumps, read_lines
 
 
 def file_name(row: str) -> str:
@@ -86,6 +91,8 @@ class RunFolder:
                 f"{__version__}, which reads format {FORMAT}: choose another folder",
                 file=path,
             )
+        if found is not None and found.pop("seal", "") != fingerprint(found):
+            raise InputError("is damaged or was edited: it does not match its own seal", file=path)
         return found
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
@@ -93,7 +100,8 @@ class RunFolder:
         write_bytes(self.path / name, orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
 
     def write_manifest(self, contents: Mapping[str, Any]) -> None:
-        self.write_json("run.json", {"format": FORMAT, "abduce": __version__, **contents})
+        whole = {"format": FORMAT, "abduce": __version__, **contents}
+        self.write_json("run.json", {**whole, "seal": fingerprint(whole)})
 
     def write_failures(self, lines: Iterable[bytes]) -> None:
         """Replace ``failures.jsonl``; there is no file where there are no failures."""
@@ -110,28 +118,25 @@ class RunFolder:
             stream.write(dumps({"row": row, "seed": seed, "id": example, **reason}))
 
     def row_path(self, row: str) -> Path:
-        return self.path / "rows" / f"{file_name(row)}.jsonl"
+        return self.path / "rows" / f"{file_name(row)}.log"
 
-    def open_log(self, row: str, key: str, identity: Mapping[str, Any]) -> tuple[RunLog, str]:
-        """The log of a row under these settings, and a note where other settings had the row's place.
+    def open_log(self, row: str, key: str, identity: Mapping[str, Any], ids: str = "") -> tuple[RunLog, str]:
+        """The log of a row under these settings, and a note where other settings had the row's place. ``ids``
+        is the key of the table (:func:`.names.write_names`) that a new log's records use.
 
         Results of other settings are moved beside it, never reused and never lost; results of these
         settings that were moved before come back.
         """
         path, note = self.row_path(row), ""
-        header = {"format": FORMAT, "abduce": __version__, "row": row, "key": key, **identity}
-        old = next(read_lines(path), None) if path.exists() else None
-        if old is not None:
-            check_header(old, path)
-            if old["key"] != key:
-                aside = path.with_suffix(f".{old['key'][:8]}.jsonl")
-                changed = [part for part in identity if old.get(part) != identity[part]]
-                note = (
-                    f"{row}: {', '.join(changed)} changed; its earlier results are kept in rows/{aside.name}"
-                )
-                with writing(aside):
-                    path.replace(aside)
-        own = path.with_suffix(f".{key[:8]}.jsonl")
+        header = {"format": FORMAT, "abduce": __version__, "row": row, "key": key, "ids": ids, **identity}
+        old = next(read_lines(path, head_only=True), None) if path.exists() else None
+        if old is not None and old["key"] != key:
+            aside = path.with_suffix(f".{old['key'][:8]}.log")
+            changed = [part for part in identity if old.get(part) != identity[part]]
+            note = f"{row}: {', '.join(changed)} changed; its earlier results are kept in rows/{aside.name}"
+            with writing(aside):
+                path.replace(aside)
+        own = path.with_suffix(f".{key[:8]}.log")
         if not path.exists() and own.exists():
             with writing(path):
                 own.replace(path)

@@ -57,45 +57,6 @@ class RowResult:
     began: Floats | None = None
     lost: np.ndarray[tuple[int, int], np.dtype[np.bool_]] | None = None
 
-    @classmethod
-    def collect(
-        cls,
-        name: str,
-        seeds: Sequence[int],
-        examples: Sequence[Example],
-        outcomes: Mapping[tuple[int, str], Outcome],
-        measures: Sequence[str],
-        reference: Mapping[str, float],
-        settings: Mapping[str, Any],
-        lines: Sequence[bytes] = (),
-    ) -> RowResult:
-        """Arrange outcomes by (seed, example id). ``measures`` orders the columns."""
-        grid = [[outcomes.get((seed, e.id)) for e in examples] for seed in seeds]
-        flat = [o for line in grid for o in line if o is not None]
-        found = dict.fromkeys(m for o in flat for m in o.metrics)
-        names = [m for m in measures if m in found or not found] + [m for m in found if m not in measures]
-        done = np.array([[o is not None for o in line] for line in grid])
-        failed = np.array([[o is not None and o.error is not None for o in line] for line in grid])
-        values = {m: _grid([[o.metrics.get(m) if o else None for o in line] for line in grid]) for m in names}
-        for table in values.values():
-            table[failed] = 0.0
-        costs = {
-            c: _grid([[o.cost.get(c) if o else None for o in line] for line in grid])
-            for c in dict.fromkeys(c for o in flat for c in o.cost)
-        }
-        seconds = _grid([[o.seconds if o else None for o in line] for line in grid])
-        errors = {
-            (seed, e.id): o.error
-            for seed, line in zip(seeds, grid, strict=True)
-            for e, o in zip(examples, line, strict=True)
-            if o is not None and o.error is not None
-        }
-        began = _grid([[o.began if o else None for o in line] for line in grid])
-        return cls(
-            name, list(seeds), values, costs, seconds, failed, done, reference, settings, lines, errors,
-            began, np.array([[o is not None and o.lost for o in line] for line in grid]),
-        )  # fmt: skip
-
     @property
     def fell_back(self) -> int:
         """Over seeds and examples, how many fell back in part because a reply of the model was no use."""
@@ -135,8 +96,88 @@ class RowResult:
         return mean_sd(means) if means else (float("nan"), None)
 
 
-def _grid(rows: list[list[float | None]]) -> Floats:
-    return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=np.float64)
+class Outcomes:
+    """What one row did so far, as arrays of shape (seeds, examples): some bytes per outcome.
+
+    Args:
+        seeds: of the row.
+        examples: of the run; outcomes of others are not kept.
+    """
+
+    def __init__(self, seeds: Sequence[int], examples: Sequence[Example]) -> None:
+        self.seeds = list(seeds)
+        self._rows = {seed: s for s, seed in enumerate(self.seeds)}
+        self._columns = {e.id: i for i, e in enumerate(examples)}
+        self._shape = (len(self.seeds), len(examples))
+        self._values: dict[str, Floats] = {}
+        self._costs: dict[str, Floats] = {}
+        self.seconds, self.began = self._unknown(), self._unknown()
+        self.done = np.zeros(self._shape, dtype=np.bool_)
+        self.incomplete = np.zeros(self._shape, dtype=np.bool_)
+        self.lost = np.zeros(self._shape, dtype=np.bool_)
+        self.errors: dict[tuple[int, str], Mapping[str, str]] = {}
+
+    def _unknown(self) -> Floats:
+        return np.full(self._shape, np.nan)
+
+    def put(self, seed: int, id_: str, outcome: Outcome) -> None:
+        """Keep an outcome in place of an earlier one."""
+        at = self._rows[seed], self._columns[id_]
+        for tables, given in ((self._values, outcome.metrics), (self._costs, outcome.cost)):
+            for table in tables.values():
+                table[at] = np.nan
+            for name, value in given.items():
+                if name not in tables:
+                    tables[name] = self._unknown()
+                tables[name][at] = value
+        self.seconds[at], self.began[at] = outcome.seconds, outcome.began
+        self.done[at], self.incomplete[at], self.lost[at] = True, outcome.incomplete, outcome.lost
+        self.errors.pop((seed, id_), None)
+        if outcome.error is not None:
+            self.errors[seed, id_] = outcome.error
+
+    def is_done(self, seed: int, id_: str) -> bool:
+        return bool(self.done[self._rows[seed], self._columns[id_]])
+
+    def is_incomplete(self, seed: int, id_: str) -> bool:
+        """Whether trying again may add to it: it failed, fell back, or something beside its own work did."""
+        at = self._rows[seed], self._columns[id_]
+        return (seed, id_) in self.errors or bool(self.incomplete[at] or self.lost[at])
+
+    def result(
+        self,
+        name: str,
+        measures: Sequence[str],
+        reference: Mapping[str, float],
+        settings: Mapping[str, Any],
+        lines: Sequence[bytes] = (),
+    ) -> RowResult:
+        """The row's values; ``measures`` orders the columns."""
+        failed = np.zeros(self._shape, dtype=np.bool_)
+        for seed, id_ in self.errors:
+            failed[self._rows[seed], self._columns[id_]] = True
+        found = {m: v for m, v in self._values.items() if not np.isnan(v).all()}
+        names = [m for m in measures if m in found or not found] + [m for m in found if m not in measures]
+        values = {m: found[m].copy() if m in found else self._unknown() for m in names}
+        for table in values.values():
+            table[failed] = 0.0
+        costs = {c: v.copy() for c, v in self._costs.items() if not np.isnan(v).all()}
+        order = sorted(self.errors, key=lambda at: (self._rows[at[0]], self._columns[at[1]]))
+        return RowResult(
+            name,
+            self.seeds,
+            values,
+            costs,
+            self.seconds.copy(),
+            failed,
+            self.done.copy(),
+            reference,
+            settings,
+            lines,
+            {at: self.errors[at] for at in order},
+            self.began.copy(),
+            self.lost.copy(),
+        )
 
 
 def _mean(table: Floats, axis: int) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -113,10 +114,8 @@ def _fill(log: TraceLog, folder: Path, row: str, seed: int) -> int:
     path = RunFolder(folder).row_path(row)
     if not path.exists():
         return 0
-    lines = read_lines(path)
-    next(lines, None)
     count = 0
-    for record in lines:
+    for record in itertools.islice(read_lines(path), 1, None):
         if record["seed"] == seed and record["status"] == "ok":
             log.put(record["id"], trace_of(record))
             count += 1

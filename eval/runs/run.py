@@ -12,14 +12,15 @@ import numpy as np
 import orjson
 
 from ...data.example import Example
+from ...data.folder import bytes_fingerprint
 from ...retrievers.errors import InputError
 from ...retrievers.files import read_toml
 from ..stats import ClusterBootstrap, holm, paired_counts
 from ..tables import Cell, Mark, Table, Value
 from .comparison import NO_CONTEXTS, Comparison
 from .folder import RunFolder
-from .log import check_header, read_latest, read_lines, readable
-from .outcome import Outcome, RowResult, read_outcome
+from .log import read_latest, read_lines, readable
+from .outcome import Outcomes, RowResult, read_outcome
 from .row import Codec
 
 if TYPE_CHECKING:
@@ -71,24 +72,22 @@ class Run:
         manifest = folder.manifest()
         if manifest is None:
             raise InputError("is not a run folder (it has no run.json)", file=folder.path)
-        examples = _read_examples(folder.path / "examples.jsonl")
+        examples = _read_examples(folder.path / "examples.jsonl", manifest["examples"])
         by_id = {e.id: e for e in examples}
+        measures = manifest["measures"] if codec is None else codec.measures
         rows = []
         for entry in manifest["rows"]:
             file, settings = folder.path / entry["file"], {}
-            outcomes: dict[tuple[int, str], Outcome] = {}
+            seeds, outcomes = entry["seeds"], Outcomes(entry["seeds"], examples)
             if file.exists():
-                lines = read_lines(file)
-                settings = check_header(next(lines, {}), file).get("settings", {})
+                lines = read_lines(file, head_only=codec is None)
+                settings = next(lines, {}).get("settings", {})
                 with readable(file):
                     for r in lines:
                         example = by_id.get(r["id"])
-                        if example is not None and example.version == r["x"]:
-                            outcomes[r["seed"], r["id"]] = read_outcome(r, example.gold, codec)
-            name, seeds, reference = entry["row"], entry["seeds"], entry["reference"]
-            rows.append(
-                RowResult.collect(name, seeds, examples, outcomes, manifest["measures"], reference, settings)
-            )
+                        if example is not None and example.version == r["x"] and r["seed"] in seeds:
+                            outcomes.put(r["seed"], r["id"], read_outcome(r, example.gold, codec))
+            rows.append(outcomes.result(entry["row"], measures, entry["reference"], settings))
         return cls(
             manifest["experiment"],
             manifest["data"],
@@ -319,9 +318,16 @@ def _declared(path: Path) -> dict[str, str]:
     return {key: value for key in ("baseline", "no_rag") if isinstance(value := table.get(key), str)}
 
 
-def _read_examples(path: Path) -> list[Example]:
+def _read_examples(path: Path, printed: str) -> list[Example]:
+    try:
+        text = path.read_bytes()
+    except OSError as e:
+        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
+    if bytes_fingerprint(text) != printed:
+        raise InputError("is damaged, or not of this run: run.json has another hash of it", file=path)
     with readable(path):
-        return [Example(e["id"], {}, e["gold"], e["cluster"], e["groups"], e["x"]) for e in read_lines(path)]
+        read = map(orjson.loads, text.splitlines())
+        return [Example(e["id"], {}, e["gold"], e["cluster"], e["groups"], e["x"]) for e in read]
 
 
 def _known(value: float) -> float | None:

@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from ...data.example import Example
+from ...data.folder import bytes_fingerprint
 from ...programs.trace import Trace
 from ...retrievers.errors import InputError, describe
 from ...retrievers.files import write_bytes, write_text
 from .folder import RunFolder, file_name
-from .log import RunLog, dumps, readable
-from .outcome import Outcome, RowResult, read_outcome
+from .log import RunLog, dumps, readable, write_line
+from .names import write_names
+from .outcome import Outcome, Outcomes, read_outcome
 from .row import Codec, Program, Progress, Row
 from .run import Run
 
@@ -36,8 +38,8 @@ class _Work:
 
     row: Row
     key: str
+    outcomes: Outcomes
     log: RunLog | None = None
-    outcomes: dict[tuple[int, str], Outcome] = field(default_factory=dict)
     lines: list[bytes] = field(default_factory=list)
 
 
@@ -71,6 +73,7 @@ def run(
     resolved: str = "",
     baseline: str | None = None,
     keep: bool = False,
+    ids: Sequence[str] = (),
     on_progress: OnProgress | None = None,
     on_note: Callable[[str], None] | None = None,
 ) -> Run:
@@ -93,6 +96,7 @@ def run(
         resolved: the text of ``resolved.toml``.
         baseline: the row that others are compared with.
         keep: without ``out``, keep whole records, so that :meth:`Run.records` can return them.
+        ids: of the inventory or corpus: records name these by number.
         on_progress: called in this thread, at the start and after each example.
         on_note: called with one line where something is worth knowing (repaired file, changed settings).
 
@@ -108,10 +112,11 @@ def run(
         if folder is not None:
             stack.enter_context(folder.locked())
         works = []
+        table = write_names(folder.path, ids) if folder is not None else ""
         for row in rows:
-            work = _Work(row, row.key(fingerprint))
+            work = _Work(row, row.key(fingerprint), Outcomes(row.seeds, examples))
             if folder is not None:
-                work.log = _open_log(work, folder, fingerprint, note)
+                work.log = _open_log(work, folder, fingerprint, table, note)
                 stack.callback(work.log.close)
                 _resume(work, work.log, examples, versions, codec)
             works.append(work)
@@ -121,7 +126,10 @@ def run(
             folder.write_failures(_failures(works, examples))
         session = _Session(works, examples, versions, codec, retry_failed, keep, folder, on_progress)
         session.run(concurrency)
-        results = [_result(w, examples, codec) for w in works]
+        results = [
+            w.outcomes.result(w.row.name, codec.measures, w.row.reference, w.row.settings, w.lines)
+            for w in works
+        ]
         where = folder.path if folder is not None else None
         found = Run(
             experiment, data, results, list(examples), baseline, where, session.resumed, codec=codec.name
@@ -162,8 +170,10 @@ def _repeated(values: Sequence[str]) -> Iterator[str]:
         seen.add(value)
 
 
-def _open_log(work: _Work, folder: RunFolder, fingerprint: str, note: Callable[[str], None]) -> RunLog:
-    log, changed = folder.open_log(work.row.name, work.key, work.row.identity(fingerprint))
+def _open_log(
+    work: _Work, folder: RunFolder, fingerprint: str, ids: str, note: Callable[[str], None]
+) -> RunLog:
+    log, changed = folder.open_log(work.row.name, work.key, work.row.identity(fingerprint), ids)
     if changed:
         note(changed)
     if log.repaired:
@@ -179,7 +189,8 @@ def _resume(
     with readable(log.path):
         for record in log.records():
             if record["seed"] in work.row.seeds and versions.get(record["id"]) == record["x"]:
-                work.outcomes[record["seed"], record["id"]] = read_outcome(record, golds[record["id"]], codec)
+                outcome = read_outcome(record, golds[record["id"]], codec)
+                work.outcomes.put(record["seed"], record["id"], outcome)
 
 
 class _Session:
@@ -202,8 +213,7 @@ class _Session:
         self.left = [sum(len(self._todo(w, seed)) for seed in w.row.seeds) for w in works]
         self.total = sum(len(w.row.seeds) for w in works) * len(examples)
         self.resumed = self.done = self.total - sum(self.left)
-        kept = (o for w in works for o in w.outcomes.values())
-        self.failed = 0 if retry_failed else sum(o.error is not None for o in kept)
+        self.failed = 0 if retry_failed else sum(len(w.outcomes.errors) for w in works)
         self.calls = 0
 
     def _todo(self, work: _Work, seed: int) -> list[Example]:
@@ -211,8 +221,7 @@ class _Session:
         return [
             e
             for e in self.examples
-            if (o := known.get((seed, e.id))) is None
-            or (self.retry_failed and (o.error is not None or o.incomplete or o.lost))
+            if not known.is_done(seed, e.id) or (self.retry_failed and known.is_incomplete(seed, e.id))
         ]
 
     def _tasks(self) -> Iterator[_Task]:
@@ -287,7 +296,7 @@ class _Session:
             record |= {"status": "ok", "metrics": metrics, "seconds": round(seconds, 6)}
             if lost:
                 record["lost"] = True
-            line = dumps(record | body) if self.folder is not None or self.keep else b""
+            line = self._line(task, record | body)
             incomplete = bool(body.get("incomplete", False))
             cost = body.get("cost", {})
             return _Done(task, Outcome(metrics, cost, seconds, None, incomplete, began, lost), line)
@@ -297,14 +306,20 @@ class _Session:
             seconds = time.perf_counter() - started
             reason = describe(e)
             record |= {"status": "failed", "metrics": {}, "seconds": round(seconds, 6), "error": reason}
-            return _Done(task, Outcome({}, {}, seconds, reason, began=began), dumps(record))
+            return _Done(task, Outcome({}, {}, seconds, reason, began=began), self._line(task, record))
+
+    def _line(self, task: _Task, record: Mapping[str, Any]) -> bytes:
+        """The record as it is kept: in the row's file, in memory, or not at all."""
+        if task.work.log is not None:
+            return write_line(record, task.work.log.names)
+        return dumps(record) if self.keep else b""
 
     def _finish(self, done: _Done) -> None:
         task, outcome = done.task, done.outcome
         work = task.work
-        known = work.outcomes.get((task.seed, task.example.id))
-        if outcome.error is not None and known is not None and known.error is None:
-            self._count(task, known)  # it was to be completed, and what there is stays
+        known, at = work.outcomes, (task.seed, task.example.id)
+        if outcome.error is not None and known.is_done(*at) and at not in known.errors:
+            self._count(task, None)  # it was to be completed, and what there is stays
             return
         if work.log is not None and self.folder is not None:
             work.log.append(done.line)
@@ -312,14 +327,15 @@ class _Session:
                 self.folder.note_failure(work.row.name, task.seed, task.example.id, outcome.error)
         elif self.keep:
             work.lines.append(done.line)
-        work.outcomes[task.seed, task.example.id] = outcome
+        work.outcomes.put(task.seed, task.example.id, outcome)
         self._count(task, outcome)
 
-    def _count(self, task: _Task, outcome: Outcome) -> None:
+    def _count(self, task: _Task, outcome: Outcome | None) -> None:
         self.done += 1
         self.left[self.works.index(task.work)] -= 1
-        self.failed += outcome.error is not None
-        self.calls += int(outcome.cost.get("llm_calls", 0))
+        if outcome is not None:
+            self.failed += outcome.error is not None
+            self.calls += int(outcome.cost.get("llm_calls", 0))
         self._report(task.work, task.seed)
 
     def _report(self, work: _Work, seed: int) -> None:
@@ -338,13 +354,6 @@ class _Session:
                     self.calls,
                 )
             )
-
-
-def _result(work: _Work, examples: Sequence[Example], codec: Codec) -> RowResult:
-    row = work.row
-    return RowResult.collect(
-        row.name, row.seeds, examples, work.outcomes, codec.measures, row.reference, row.settings, work.lines
-    )
 
 
 def _describe(
@@ -369,18 +378,20 @@ def _describe(
         }
         for e in examples
     )
-    write_bytes(folder.path / "examples.jsonl", b"".join(map(dumps, lines)))
+    text = b"".join(map(dumps, lines))
+    write_bytes(folder.path / "examples.jsonl", text)
     rows = [
         {
             "row": w.row.name,
-            "file": f"rows/{file_name(w.row.name)}.jsonl",
+            "file": f"rows/{file_name(w.row.name)}.log",
             "key": w.key,
             "seeds": list(w.row.seeds),
             "reference": dict(w.row.reference),
         }
         for w in works
     ]
-    folder.write_manifest({**names, "codec": codec.name, "measures": list(codec.measures), "rows": rows})
+    about = {"codec": codec.name, "measures": list(codec.measures), "examples": bytes_fingerprint(text)}
+    folder.write_manifest({**names, **about, "rows": rows})
 
 
 def _failures(works: Sequence[_Work], examples: Sequence[Example]) -> Iterator[bytes]:
@@ -388,6 +399,5 @@ def _failures(works: Sequence[_Work], examples: Sequence[Example]) -> Iterator[b
     for work in works:
         for seed in work.row.seeds:
             for example in examples:
-                outcome = work.outcomes.get((seed, example.id))
-                if outcome is not None and outcome.error is not None:
-                    yield dumps({"row": work.row.name, "seed": seed, "id": example.id, **outcome.error})
+                if (error := work.outcomes.errors.get((seed, example.id))) is not None:
+                    yield dumps({"row": work.row.name, "seed": seed, "id": example.id, **error})

@@ -4,19 +4,18 @@ import math
 
 import pytest
 from abduce.data.example import Example
-from abduce.eval.runs.outcome import Outcome, RowResult
+from abduce.eval.runs.outcome import Outcome, Outcomes
 
 EXAMPLES = [Example(f"e{i}", {}, "g") for i in range(4)]
 
 
 def walls(*spans):
     """The wall times of a row whose examples began and lasted so, one list per seed."""
-    outcomes = {
-        (seed, f"e{i}"): Outcome({"R@1": 1.0}, {}, lasted, None, began=began)
-        for seed, row in enumerate(spans)
-        for i, (began, lasted) in enumerate(row)
-    }
-    return RowResult.collect("r", range(len(spans)), EXAMPLES, outcomes, ["R@1"], {}, {}).walls()
+    outcomes = Outcomes(range(len(spans)), EXAMPLES)
+    for seed, row in enumerate(spans):
+        for i, (began, lasted) in enumerate(row):
+            outcomes.put(seed, f"e{i}", Outcome({"R@1": 1.0}, {}, lasted, None, began=began))
+    return outcomes.result("r", ["R@1"], {}, {}).walls()
 
 
 def test_examples_side_by_side_count_once_and_pauses_do_not_count():
