@@ -32,7 +32,8 @@ class RowTable(BaseModel):
 
 class ExperimentTable(BaseModel):
     """What the files of every family have. ``where`` restricts the examples to those with these values of
-    their groups (``where = { modality = "table" }``); ``notes`` are shown below the tables."""
+    their groups (``where = { modality = "table" }``), ``ids`` to these examples; ``notes`` are shown below
+    the tables."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -43,6 +44,7 @@ class ExperimentTable(BaseModel):
     baseline: str | None = None
     seeds: list[int] = Field(default_factory=lambda: [0], min_length=1)
     where: dict[str, str] = Field(default_factory=dict)
+    ids: list[str] = Field(default_factory=list)
     retriever: dict[str, Any] = Field(default_factory=lambda: {"kind": "bm25"})
     lm: dict[str, Any] = Field(default_factory=dict)
     row: Sequence[RowTable] = Field(min_length=1)

@@ -65,7 +65,7 @@ def run_experiment(
         note(f"skipped: {problem}")
     if bad:
         note(f"{len(bad)} bad {bench.noun} were skipped")
-    examples = restricted(bench.examples, experiment.where)
+    examples = restricted(bench.examples, experiment.where, experiment.table.ids)
     every = len(examples)
     examples = examples if limit is None else sampled(examples, limit, bench.stratum)
     alone = "".join(f", {field} {value} alone" for field, value in experiment.where.items())

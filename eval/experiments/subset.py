@@ -10,13 +10,20 @@ from ...data.example import Example
 from ...retrievers.errors import InputError
 
 
-def restricted(examples: Sequence[Example], where: Mapping[str, str]) -> list[Example]:
-    """The examples whose groups have all the values of an experiment's ``where``, in their order.
+def restricted(
+    examples: Sequence[Example], where: Mapping[str, str], ids: Sequence[str] = ()
+) -> list[Example]:
+    """The examples whose groups have all the values of an experiment's ``where``, and of these those with its
+    ``ids`` where it names some, in their order.
 
     Raises:
-        InputError: no example has such a group or such a value of it, or none has all of them.
+        InputError: no example has such a group, such a value of it or such an id, or none has all of them.
     """
-    kept = list(examples)
+    known_ids = {e.id for e in examples}
+    missing = next((i for i in ids if i not in known_ids), None)
+    if missing is not None:
+        raise InputError(f"no example has the id {missing!r}", field="ids")
+    kept = [e for e in examples if not ids or e.id in ids]
     for field, value in where.items():
         values = sorted({e.groups[field] for e in examples if field in e.groups})
         if not values:

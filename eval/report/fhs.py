@@ -19,6 +19,7 @@ from ..runs.outcome import RowResult
 from ..runs.run import Run
 from ..stats import Floats, mean_sd
 from ..tables import Cell, Table, Value
+from .fhs_contrasts import case_heads, coverage_interaction, failing_labels, headroom, within_groups
 from .fhs_figures import Rounds, RowFigures, SeedFigures, figures
 
 CASES = 12
@@ -68,14 +69,18 @@ def fhs_tables(run: Run) -> Iterable[Table]:
         movement_table(rows),
         end_table(run, rows),
         rounds_table(run, rows),
-        headroom_table(run),
+        headroom(run),
+        coverage_interaction(run),
+        failing_labels(run),
         readiness_table(run),
         counters_table(rows),
     ):
         if table.rows:
             yield table
+    yield from within_groups(run)
     if len(run.examples) <= CASES:
         yield cases_table(run)
+        yield from case_heads(run)
 
 
 def _share(part: float, whole: float) -> float | None:
@@ -254,21 +259,6 @@ def _over_seeds(table: Floats) -> Floats:
 
 def _over_episodes(s: SeedFigures, of: Callable[[Rounds], float]) -> float | None:
     return _mean([float(of(x)) for x in s.rounds.values()])
-
-
-def headroom_table(run: Run) -> Table:
-    """What an oracle row reaches beyond each method: the room that is left for a better choice."""
-    oracles = [row for row in run.rows if row.name.startswith("oracle")]
-    methods = [row for row in run.rows if row not in oracles and not row.name.startswith("probe")]
-    shown = [m for m in ("R@1", "R@10", "MRR", "Acc") if m in run.measures]
-    body: list[list[Value]] = []
-    for oracle in oracles:
-        for row in methods:
-            found = run.compare(oracle.name, row.name).differences
-            cells = [Cell(d.mean, low=d.low, high=d.high) for d in (found.get(m) for m in shown) if d]
-            if len(cells) == len(shown):
-                body.append([oracle.name, row.name, *cells])
-    return Table(["bound", "row", *shown], body, "Headroom to the oracle")
 
 
 def readiness_table(run: Run) -> Table:

@@ -313,7 +313,9 @@ def test_headroom() -> None:
     table = tables(fhs=[TWO, best], oracle_best_single=[best, best])["Headroom to the oracle"]
     assert table.rows[0][:2] == ["oracle best single", "fhs"]
     got = line(table, "oracle best single")
-    assert (got["R@1"], got["MRR"]) == (0.5, pytest.approx((1 - 1 / 3) / 2))
+    assert (got["H(R@1)"], got["H(MRR)"]) == (0.5, pytest.approx((1 - 1 / 3) / 2))
+    assert (got["A(R@1)"], got["A(MRR)"]) == (0.5, pytest.approx((1 / 3 + 1) / 2))
+    assert got["H(R@50)"] == 0
     assert "Headroom to the oracle" not in tables(fhs=[TWO])
 
 
