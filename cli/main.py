@@ -23,6 +23,7 @@ from .review import review
 from .say import say
 from .serve import serve
 from .tag import tag
+from .train import train
 
 app = typer.Typer(
     name="abduce",
@@ -52,6 +53,7 @@ def _options(
 
 app.command("eval")(evaluate)
 app.command("tag")(tag)
+app.command("train")(train)
 app.command("report")(report)
 app.command("review")(review)
 app.command("optimize")(optimize)

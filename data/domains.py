@@ -31,6 +31,7 @@ class Domain:
         groups: group of an example (what reports break down by) to the field of its fact.
         apart: group values whose examples get a table of their own beside the whole.
         precedents: splits whose facts are the domain's already-tagged ones.
+        judged: splits whose facts experiments judge: nothing is fitted on their companies (or cases).
         companies: whether its facts belong to companies, whose precedents scope ``others`` leaves out.
         numeric: the datatypes whose values are printed as numbers: what a number of a document can be where
             its datatype is not known.
@@ -52,6 +53,7 @@ class Domain:
     groups: Mapping[str, str] = field(default_factory=dict)
     apart: Mapping[str, str] = field(default_factory=dict)
     precedents: tuple[str, ...] = ()
+    judged: tuple[str, ...] = ()
     companies: bool = True
     numeric: frozenset[str] = frozenset()
 
@@ -70,6 +72,7 @@ FINANCE = Domain(
         "fincl": "FinCL-eval-subset.csv",
     },
     precedents=("prior",),
+    judged=("dev", "test"),
     numeric=frozenset(
         f"{name}ItemType"
         for name in (
@@ -103,6 +106,7 @@ CLINICAL = Domain(
     groups={"tier": "relocation_tier"},
     apart={"tier": "A"},
     precedents=("train", "dev"),
+    judged=("dev", "test"),
     companies=False,
 )
 

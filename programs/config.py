@@ -108,3 +108,18 @@ class PrecedentsConfig(SearchConfig):
     locus: float = Field(default=0.0, ge=0.0)
     period: float = Field(default=1.0, gt=0.0, le=1.0)
     shown: int = 3
+
+
+class TrainedConfig(SearchConfig):
+    """Settings of the trained rows.
+
+    Args:
+        scope: ``others``: nothing of the fact's company is used; ``own``: its earlier filings too. A fact's
+            own filing never votes.
+        joint: whether the rows of a table are judged together.
+        shown: how many of the nearest precedents are kept in the trace (``notes["precedents"]``).
+    """
+
+    scope: Literal["others", "own"] = "others"
+    joint: bool = True
+    shown: int = 3

@@ -21,6 +21,7 @@ from .direct import Direct
 from .fhs import FHS
 from .fhs_seq import FHSSeq
 from .generate import Generator, LMGenerator, PhraseGenerator, RuleGenerator
+from .learned import Learned
 from .locus import Locus
 from .oracle import EachAlone, OracleBest, VerifierPicks
 from .parallel import Parallel
@@ -34,6 +35,7 @@ from .serialize import Serializer
 from .shared_rows import shared_evidence
 from .spec import SHOWN_SCOPES, Spec
 from .table import TableFHS
+from .trained import Trained, beside
 from .verify import LMVerifier, SymbolicVerifier, Verifier
 
 
@@ -42,8 +44,8 @@ class Parts:
     """What rows of one experiment share.
 
     ``retriever`` builds (or returns) the retriever for a row's settings; ``replay`` gives the logged
-    traces of a row; ``precedents`` gives the index of already-tagged facts; ``facts`` are all facts of the
-    run, of which some rows ask about several at once.
+    traces of a row; ``precedents`` gives the index of already-tagged facts, ``trained`` what was learned from
+    such; ``facts`` are all facts of the run, of which some rows judge several at once.
     """
 
     retriever: Callable[[Mapping[str, Any]], Retriever]
@@ -53,6 +55,7 @@ class Parts:
     profiles: Profiles | None = None
     replay: Callable[[str], Source] | None = None
     precedents: Callable[[], Precedents] | None = None
+    trained: Callable[[], Learned] | None = None
     facts: Sequence[Fact] = ()
     _profiles: dict[str, Profiles] = field(default_factory=dict)
 
@@ -122,6 +125,34 @@ def _precedents(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) 
     return program
 
 
+NO_MODEL = "there is no trained model: give one (--model FOLDER), or train it (abduce train)"
+
+
+def _trained(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    if parts.precedents is None:
+        raise ValueError(NO_PRECEDENTS)
+    if parts.trained is None:
+        raise ValueError(NO_MODEL)
+    serializer = parts.serializer_for(spec.serializer)
+    program: Program = cls(
+        parts.retriever(spec.retriever),
+        parts.precedents(),
+        parts.trained(),
+        PhraseGenerator(parts.schema, phrase_serializer(serializer)),
+        serializer,
+        parts.taxonomy,
+        config,
+        beside(parts.facts),
+        **spec.options,
+    )
+    return program
+
+
+def phrase_serializer(serializer: Serializer) -> Serializer:
+    """The serializer of the phrase book's readings: a wider window around a mention, where it has any."""
+    return replace(serializer, before=300, after=150) if serializer.before or serializer.after else serializer
+
+
 def _grounded(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
     program: Program = cls(
         retriever=parts.retriever(spec.retriever),
@@ -185,7 +216,9 @@ def _table(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Pr
     return _fhs(lambda **more: cls(facts=facts, **more), spec, parts, config)
 
 
-NOT_REPLAYED = frozenset({"each-alone", "fhs-table", "verifier-picks", "oracle", "precedents", "probe"})
+NOT_REPLAYED = frozenset(
+    {"each-alone", "fhs-table", "verifier-picks", "oracle", "precedents", "probe", "trained"}
+)
 """Programs that choose among rankings by more than their log holds, or see the gold concept."""
 
 
@@ -232,6 +265,7 @@ PROGRAMS: dict[str, Method] = {
     "direct": Method(Direct, _ranking_alone),
     "locus": Method(Locus, _ranking_alone),
     "precedents": Method(PrecedentVote, _precedents),
+    "trained": Method(Trained, _trained),
     "probe": Method(Probe, _ranking_alone),
     "parallel": Method(Parallel, _grounded),
     "decomposed": Method(Decomposed, _grounded),

@@ -80,6 +80,9 @@ PRESETS: dict[str, Spec] = {
         program="precedents", config={"scope": "own", "locus": 0.05, "alike": 0.3, "decisions": True}
     ),
     "precedents + locus": Spec(program="precedents", config={"scope": "others", "locus": 0.2}),
+    "trained (others)": Spec(program="trained", config={"scope": "others"}),
+    "trained (own)": Spec(program="trained", config={"scope": "own"}),
+    "trained": Spec(program="trained", config={"scope": "others", "joint": False}),
     "FHS-rules + precedents (others)": _RULES.changed(
         {"companions": {"precedents (others)": 4.0}, "kappa": 0.0, "beta": 0.1}
     ),
@@ -96,6 +99,10 @@ PRESETS: dict[str, Spec] = {
     "FHS, table": Spec(program="fhs-table", config={"Kv": 5}, shared_evidence=True),
 }
 """Rows by name. "- ensemble" is the mean of keeping each hypothesis alone."""
+
+
+VOTING = frozenset({"precedents", "trained"})
+"""Methods that have a scope of their own."""
 
 
 def spec_named(name: str) -> Spec:
@@ -115,12 +122,18 @@ def scopes(spec: Spec) -> frozenset[str]:
     """Whose already-tagged facts decide a spec's results (``others``, ``own``), alone, as a companion or as
     demonstrations; empty where it uses none."""
     found: set[str] = {SHOWN_SCOPES[spec.generator]} if spec.generator in SHOWN_SCOPES else set()
-    if spec.program == "precedents":
+    if spec.program in VOTING:
         found.add(getattr(spec.resolve(), "scope"))  # noqa: B009
     for name in spec.config.get("companions", {}):
         if name != spec.program:
             found |= scopes(spec_named(name))
     return frozenset(found)
+
+
+def learns(spec: Spec) -> bool:
+    """Whether a trained model decides a spec's results, alone or as a companion."""
+    names = (name for name in spec.config.get("companions", {}) if name != spec.program)
+    return spec.program == "trained" or any(learns(spec_named(name)) for name in names)
 
 
 def scoped(spec: Spec, scope: Literal["others", "own"]) -> Spec:
@@ -138,7 +151,7 @@ def scoped(spec: Spec, scope: Literal["others", "own"]) -> Spec:
     changes: dict[str, Any] = {}
     if spec.generator in SHOWN_SCOPES:
         changes["generator"] = next(g for g, s in SHOWN_SCOPES.items() if s == scope)
-    if spec.program == "precedents":
+    if spec.program in VOTING:
         changes["scope"] = scope
     companions = spec.config.get("companions", {})
     if companions:

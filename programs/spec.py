@@ -9,7 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..signatures.replies import VerdictForm
 from ..signatures.toml import one_line
-from .config import FHSConfig, FHSSeqConfig, PrecedentsConfig, RefineConfig, SampleConfig, SearchConfig
+from .config import (
+    FHSConfig,
+    FHSSeqConfig,
+    PrecedentsConfig,
+    RefineConfig,
+    SampleConfig,
+    SearchConfig,
+    TrainedConfig,
+)
 
 MODEL_FREE = frozenset({"rules", "phrases"})
 """Generators that call no model."""
@@ -35,6 +43,7 @@ METHODS: Mapping[str, About] = {
     "direct": About(SearchConfig, model_free=True),
     "locus": About(SearchConfig, model_free=True),
     "precedents": About(PrecedentsConfig, model_free=True),
+    "trained": About(TrainedConfig, model_free=True),
     "probe": About(SearchConfig, model_free=True, needs_gold=True),
     "parallel": About(SampleConfig),
     "decomposed": About(SearchConfig),

@@ -234,12 +234,23 @@ def _milvus(
     return retriever
 
 
+def _towers(collection: Collection[Any] | None, model: str | Path) -> Retriever:
+    from .taxonomy import Taxonomy
+    from .towers.retriever import TowerRetriever
+
+    searched = _needed(collection)
+    if not isinstance(searched, Taxonomy):
+        raise InputError("search the concepts of a taxonomy, not passages", field="retriever.kind")
+    return TowerRetriever(searched, model)
+
+
 BUILDERS: dict[str, Builder] = {
     "bm25": _bm25,
     "dense": _dense,
     "hybrid": _hybrid,
     "rerank": _rerank,
     "milvus": _milvus,
+    "towers": _towers,
 }
 """Every retriever of abduce by its name in experiment files."""
 
@@ -262,6 +273,8 @@ def identity(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[s
         if about["hash"] != collection.content_hash:
             raise _of_another(about["name"], about["count"], collection, index)
         found["seal"] = manifest["seal"]
+    if kind == "towers" and settings.get("model"):
+        found["seal"] = read_manifest(settings["model"])["seal"]
     for name, value in settings.items():
         if name == "first" and isinstance(value, Mapping):
             found[name] = identity(value, collection)
@@ -303,7 +316,7 @@ def check(kind: str, settings: Mapping[str, Any]) -> None:
         if isinstance(given, str) and Path(given).is_absolute() and not Path(given).exists():
             raise InputError(f"there is no {given}", field=f"retriever.{name}")
     parts = settings.get("parts") if kind == "hybrid" else [settings["first"]] if "first" in settings else []
-    required = {"hybrid": "parts", "rerank": "first"}.get(kind)
+    required = {"hybrid": "parts", "rerank": "first", "towers": "model"}.get(kind)
     if required is not None and not settings.get(required):
         raise InputError("is needed", field=f"retriever.{required}")
     for part in parts or []:

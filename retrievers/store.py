@@ -33,7 +33,7 @@ from .outside import read_json
 from .taxonomy import Taxonomy
 
 FORMAT = "abduce-index"
-VERSIONS: Mapping[str, int] = {"bm25": 2, "dense": 1, "precedents": 1}
+VERSIONS: Mapping[str, int] = {"bm25": 2, "dense": 1, "precedents": 1, "learned": 1}
 """The format version of each kind of index."""
 MANIFEST = "manifest.json"
 _COLLECTION = ("kind", "name", "indexed", "count", "datatypes", "hash")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from ...data.example import Example, fingerprint
 from ...data.folder import DataFolder, domain_named, file_fingerprint
 from ...data.parts import make_parts
 from ...programs.methods import PROGRAMS, Parts, build, check_replay
-from ...programs.presets import scopes, spec_named
+from ...programs.presets import learns, scopes, spec_named
 from ...programs.shared_rows import shared_evidence
 from ...programs.spec import Spec
 from ...programs.stages import FACT_STAGES
@@ -27,6 +28,8 @@ from ...retrievers.errors import InputError
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.prompting import load_prompts
 from ...signatures.tokenize import tok_set
+from ...signatures.types import Fact
+from ...tagging.models import TrainedOnce
 from ...tagging.precedents import domain_precedents
 from ..report.breakdown import label_length
 from ..runs.code_version import code_version
@@ -147,18 +150,31 @@ class TaxonomyBench:
             source = source.for_facts([e.inputs["fact"] for e in session.examples])
         parts = make_parts(self.taxonomy, self.domain, experiment.retriever, precedents=source)
         parts = replace(parts, facts=[e.inputs["fact"] for e in session.examples])
-        model, ready = None, None
+        learned = ""
+        if source is not None and any(learns(r.spec) for r in experiment.rows):
+            model = TrainedOnce(source, parts, self._judged(), on_note=session.note)
+            parts, learned = replace(parts, trained=model), model.fingerprint
+        identity, ready = None, None
         for models in session.models.values():
             session.closing.enter_context(models.context())
             needing = next(row.name for row in experiment.rows if row.spec.needs_model)
-            model, ready = (
+            identity, ready = (
                 models.identity(),
                 partial(models.refuse_if_away, FACT_STAGES, f"the row {needing!r}"),
             )
         printed = (
             "" if source is None or not any(scopes(r.spec) for r in experiment.rows) else source.fingerprint
         )
-        return make_rows(experiment, parts, self.fingerprint, model, session.out, ready, printed)
+        return make_rows(experiment, parts, self.fingerprint, identity, session.out, ready, printed, learned)
+
+    def _judged(self) -> list[Fact]:
+        """The facts of every split of the domain that experiments judge: their companies, or cases, are a
+        fold of their own in training."""
+        judged = []
+        for split in self.domain.judged:
+            with suppress(InputError):
+                judged += [e.inputs["fact"] for e in self.folder.facts(self.domain, split)]
+        return judged
 
 
 def with_label_length(example: Example, taxonomy: Taxonomy) -> Example:
@@ -179,6 +195,7 @@ def make_rows(
     out: Path | None = None,
     ready: Callable[[], None] | None = None,
     precedents_print: str = "",
+    learned_print: str = "",
 ) -> Sequence[Row]:
     """The runner's rows of an experiment.
 
@@ -190,6 +207,7 @@ def make_rows(
         out: the run folder, from which rows that replay others read what earlier sessions did.
         ready: see :class:`Row`; of rows that call a model.
         precedents_print: fingerprint of the already-tagged facts.
+        learned_print: fingerprint of what trained rows have learned.
 
     Raises:
         InputError: a row with a setting that there is not, or whose replay cannot be.
@@ -229,6 +247,8 @@ def make_rows(
             settings["state"] = state_fingerprint(Path(spec.state))
         if precedents_print and scopes(spec):
             settings["precedents"] = precedents_print
+        if learned_print and learns(spec):
+            settings["learned"] = learned_print
         if base is not None:
             settings["replayed"] = base.identity("")
         prompts = None

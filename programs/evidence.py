@@ -1,0 +1,184 @@
+"""What speaks for each candidate of a fact: ranks, votes and probabilities as one row of features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ..retrievers.base import Floats, Ranking
+from ..retrievers.precedents.loci import period_of
+from ..retrievers.taxonomy import Taxonomy
+from ..retrievers.towers.features import NEAR, worded
+from ..retrievers.towers.model import Towers, best
+from ..signatures.tokenize import tok_set
+from ..signatures.types import Fact
+from .precedents import PERIOD_TYPES
+
+FEATURES = (
+    "towers",
+    "share",
+    "voted",
+    "companies",
+    "own share",
+    "own voted",
+    "locus",
+    "phrases",
+    "above",
+    "label covered",
+    "header covered",
+    "same words",
+    "other period",
+)
+"""The columns of an evidence table.
+
+``towers``: the logarithm of the towers' probability. ``share``, ``voted``, ``companies``: the logarithm of
+the share of other companies' votes, whether there are any, and of how many companies. ``own share``, ``own
+voted``: the same where the company's earlier filings vote too. ``locus``, ``phrases``, ``above``: reciprocal
+ranks by the locus query and the phrase book's two readings. ``label covered``, ``header covered``, ``same
+words``: shares of the label's and of the innermost header's (or the surrounding words') tokens that the other
+has, and whether they are the same. ``other period``: the column says a duration and the concept is of an
+instant, or the reverse.
+
+Nothing speaks against a concept for having no tagged fact: a gate and penalties for such were tried, and
+drowned them.
+"""
+
+LEAST_PROBABILITY, LEAST_SHARE = -20.0, np.log(1e-4)
+DEPTH = 60
+"""How many concepts of the towers and of each query become candidates."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The candidates of one fact: ``ids``, their features, shape (n, features), and which of them no tagged
+    fact has.
+
+    ``rankings`` are what they come from, by name, best first.
+    """
+
+    ids: Sequence[str]
+    table: Floats
+    unseen: npt.NDArray[np.bool_]
+    rankings: Mapping[str, Ranking]
+
+    def column(self, name: str) -> Floats:
+        """One feature of every candidate."""
+        found: Floats = self.table[:, FEATURES.index(name)]
+        return found
+
+    def agreement(self, id_: str) -> float:
+        """The share of the rankings that put a concept first, in [0, 1]."""
+        firsts = [r.ids[0] == id_ for r in self.rankings.values() if len(r)]
+        return sum(firsts) / len(firsts) if firsts else 0.0
+
+
+def header_of(fact: Fact) -> str:
+    """What is compared with labels: the innermost row header; a worded mention; the words around a number."""
+    if fact.modality == "table":
+        return (fact.row_header or "").rpartition(" | ")[2]
+    if worded(fact) or fact.mention_start is None or fact.mention_end is None:
+        return fact.value
+    start, end = fact.mention_start, fact.mention_end
+    text = fact.context.text
+    return f"{text[max(0, start - NEAR[0]) : start]} {text[end : end + NEAR[1]]}"
+
+
+@lru_cache(maxsize=100_000)
+def _label(label: str) -> frozenset[str]:
+    return tok_set(label)
+
+
+def gather(
+    fact: Fact,
+    taxonomy: Taxonomy,
+    full: Towers,
+    clean: Towers | None,
+    vote: Ranking,
+    searched: Mapping[str, Ranking],
+    own: Ranking | None = None,
+) -> Evidence:
+    """The candidates of a fact and what speaks for each.
+
+    Args:
+        fact: where it stands.
+        taxonomy: concepts that it lacks are no candidates.
+        full: the towers that saw everything; they only number the concepts.
+        clean: those that have not seen the fact's company; None: they keep silent.
+        vote: of other companies' precedents, with components ``share`` and ``companies``.
+        searched: rankings of the queries ``locus``, ``phrases`` and ``above``.
+        own: the vote in which the company's earlier filings take part.
+    """
+    towers = clean or full
+    rows, scores = towers.of_fact(fact) if clean is not None else (np.zeros(0, np.int64), np.zeros(0))
+    top = best(scores, DEPTH)
+    named = Ranking(towers.ids[rows[top]].tolist(), scores[top], {}, len(rows))
+    rankings = {"towers": named, "precedents": vote, **searched}
+    if own is not None:
+        rankings["own precedents"] = own
+    pool: dict[str, int] = {}
+    for name, ranking in rankings.items():
+        votes = name in ("precedents", "own precedents")
+        for id_ in ranking.ids if votes else ranking.ids[:DEPTH]:
+            if id_ not in pool and id_ in taxonomy:
+                pool[id_] = len(pool)
+    ids = list(pool)
+    table = np.zeros((len(ids), len(FEATURES)))
+    columns = {name: table[:, i] for i, name in enumerate(FEATURES)}
+
+    place = np.full(len(towers.ids) + 1, -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    known = np.array([towers.place.get(id_, -1) for id_ in ids], dtype=np.int64)
+    inside = np.where(known >= 0, place[known], -1)
+    columns["towers"][:] = LEAST_PROBABILITY if clean is not None else 0.0
+    columns["towers"][inside >= 0] = np.maximum(scores[inside[inside >= 0]], LEAST_PROBABILITY)
+
+    _votes(vote, pool, columns["share"], columns["voted"], columns["companies"])
+    if own is not None:
+        _votes(own, pool, columns["own share"], columns["own voted"], None)
+    for name in ("locus", "phrases", "above"):
+        found = searched.get(name)
+        for rank, id_ in enumerate(found.ids[:DEPTH] if found is not None else (), 1):
+            if (at := pool.get(id_)) is not None:
+                columns[name][at] = 1.0 / rank
+    _words(fact, taxonomy, ids, columns)
+    said = PERIOD_TYPES.get(period_of(fact.column_header or "")) if fact.modality == "table" else None
+    if said is not None:
+        columns["other period"][:] = [
+            taxonomy[id_].metadata.get("period_type") not in (None, "", said) for id_ in ids
+        ]
+    unseen = ~np.where(known >= 0, towers.seen[known], False)
+    return Evidence(ids, table, unseen, rankings)
+
+
+def _votes(
+    vote: Ranking, pool: Mapping[str, int], share: Floats, voted: Floats, companies: Floats | None
+) -> None:
+    share[:] = LEAST_SHARE
+    at = [pool.get(id_, -1) for id_ in vote.ids]
+    keep = np.array([i for i, place in enumerate(at) if place >= 0], dtype=np.int64)
+    places = np.array(at, dtype=np.int64)[keep]
+    share[places] = np.log(np.maximum(vote.scores[keep], 1e-4))
+    voted[places] = 1.0
+    if companies is not None and "companies" in vote.components:
+        companies[places] = np.log1p(vote.components["companies"][keep])
+
+
+def _words(
+    fact: Fact, taxonomy: Taxonomy, ids: Sequence[str], columns: Mapping[str, npt.NDArray[np.float64]]
+) -> None:
+    """How the words of labels and of the innermost header cover each other."""
+    header = tok_set(header_of(fact))
+    whole = header | tok_set(fact.row_header or "")
+    if not whole:
+        return
+    for i, id_ in enumerate(ids):
+        label = _label(taxonomy[id_].label)
+        if label:
+            columns["label covered"][i] = len(label & whole) / len(label)
+        if header:
+            columns["header covered"][i] = len(label & header) / len(header)
+            columns["same words"][i] = label == header

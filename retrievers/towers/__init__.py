@@ -1,0 +1,1 @@
+"""Two towers: loci and concepts as vectors in one space, learned from already-tagged facts."""

@@ -1,0 +1,60 @@
+"""Towers as arrays of an index folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..columns import TextColumn
+from ..store import Stored, Writer, open_index, trusting
+from .model import Quantised, Towers
+
+KIND = "learned"
+"""The kind of index folder that towers stand in (:mod:`abduce.programs.learned` says what else does)."""
+
+
+def write_concepts(writer: Writer, towers: Towers) -> None:
+    """Write what all towers of a folder share: the concepts and their datatypes."""
+    writer.texts("ids", TextColumn.of(towers.ids.tolist()))
+    writer.texts("groups", TextColumn.of(towers.groups))
+
+
+def write_towers(writer: Writer, name: str, towers: Towers) -> None:
+    """Write towers under a name."""
+    writer.texts(f"{name}.names", TextColumn.of(towers.names))
+    writer.array(f"{name}.features", towers.features.values)
+    writer.array(f"{name}.feature_scales", towers.features.scales)
+    writer.array(f"{name}.concepts", towers.concepts.values)
+    writer.array(f"{name}.concept_scales", towers.concepts.scales)
+    writer.array(f"{name}.seen", towers.seen.astype(np.uint8))
+
+
+def read_concepts(stored: Stored) -> tuple[list[str], list[str]]:
+    """The concepts and their datatypes."""
+    return list(stored.texts("ids")), list(stored.texts("groups"))
+
+
+def read_towers(stored: Stored, name: str, ids: Sequence[str], groups: Sequence[str]) -> Towers:
+    """The towers of a name, mapped into memory; KeyError where a part is missing."""
+    arrays = stored.arrays
+    return Towers(
+        stored.texts(f"{name}.names"),
+        Quantised(arrays[f"{name}.features"], arrays[f"{name}.feature_scales"]),
+        ids,
+        Quantised(arrays[f"{name}.concepts"], arrays[f"{name}.concept_scales"]),
+        np.asarray(arrays[f"{name}.seen"], dtype=bool),
+        groups,
+    )
+
+
+def open_towers(folder: str | Path) -> tuple[Towers, bool]:
+    """The full towers of a model folder, and whether their loci are worded mentions.
+
+    Raises:
+        InputError: no such model, or one that was changed.
+    """
+    stored = open_index(folder, KIND)
+    with trusting(folder):
+        return read_towers(stored, "full", *read_concepts(stored)), bool(stored.parameters["worded"])

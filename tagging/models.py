@@ -1,0 +1,128 @@
+"""Trained models: opened from a folder, or trained once from already-tagged facts and kept."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from ..data.example import fingerprint
+from ..programs.learned import Learned, group_of
+from ..programs.methods import Parts
+from ..signatures.types import Fact
+from .precedents import PrecedentSource, read_precedents
+from .train import Progress, TrainSettings, train
+
+VERSION = 1
+"""Of the recipe: kept models of another one are trained anew."""
+
+
+class ModelFolder:
+    """A model folder that is opened when first asked for."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._lock = threading.Lock()
+        self._opened: Learned | None = None
+
+    def __call__(self) -> Learned:
+        with self._lock:
+            if self._opened is None:
+                self._opened = Learned.open(self.folder)
+            return self._opened
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the model's manifest, which vouches for all its files."""
+        from ..retrievers.store import read_manifest
+
+        return str(read_manifest(self.folder)["seal"])
+
+
+class TrainedOnce:
+    """A model for the judgement of some facts, trained when first asked for and kept for the next time.
+
+    Their companies (or source contexts) make a fold of their own, so the towers that judge them have not seen
+    them and no weight is fitted on them.
+
+    Args:
+        source: the already-tagged facts.
+        parts: of the rows.
+        judged: the facts that will be judged.
+        settings: how it is trained.
+        on_note: told what is being done, in one line each.
+        folder: where models are kept; None: ``$ABDUCE_MODELS``, else ``~/.cache/abduce/models``.
+    """
+
+    def __init__(
+        self,
+        source: PrecedentSource,
+        parts: Parts,
+        judged: Sequence[Fact],
+        settings: TrainSettings | None = None,
+        on_note: Callable[[str], None] = lambda line: None,
+        folder: Path | None = None,
+    ) -> None:
+        self.source, self.parts, self.settings = source, parts, settings or TrainSettings()
+        self.apart = frozenset(map(group_of, judged))
+        self.on_note = on_note
+        self.kept = folder or models_folder()
+        self._lock = threading.Lock()
+        self._made: Learned | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that the model depends on."""
+        taxonomy = self.parts.taxonomy
+        about = [VERSION, taxonomy.name, taxonomy.content_hash, asdict(self.settings), sorted(self.apart)]
+        return fingerprint([*about, self.source.fingerprint])
+
+    def __call__(self) -> Learned:
+        with self._lock:
+            if self._made is None:
+                place = self.kept / self.fingerprint
+                if not place.is_dir():
+                    self.on_note(f"training a model on {len(self.source.paths)} files; it is kept in {place}")
+                    made = train_from(self.source, self.parts, self.settings, self.apart, self._told())
+                    made.save(place)
+                self._made = Learned.open(place)
+            return self._made
+
+    def _told(self) -> Progress:
+        """Notes each new thing that training does."""
+        said: set[str] = set()
+
+        def on_progress(what: str, done: float) -> None:
+            if what not in said:
+                said.add(what)
+                self.on_note(f"training: {what}")
+
+        return on_progress
+
+
+def models_folder() -> Path:
+    """Where trained models are kept: ``$ABDUCE_MODELS``, else ``abduce/models`` of the cache folder."""
+    if given := os.environ.get("ABDUCE_MODELS"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abduce" / "models"
+
+
+def train_from(
+    source: PrecedentSource,
+    parts: Parts,
+    settings: TrainSettings,
+    apart: Collection[str] = (),
+    on_progress: Progress = lambda what, done: None,
+) -> Learned:
+    """Train a model on the facts of some files.
+
+    Raises:
+        InputError: see :func:`~.train.train` and :func:`~.precedents.read_precedents`.
+    """
+    paths = list(source.paths)
+    tagged = [
+        one for path in paths for one in read_precedents(path, source.contexts, source.domain, source.on_note)
+    ]
+    return train(tagged, source.for_facts(())(), parts, settings, apart, on_progress)
