@@ -39,14 +39,14 @@ FEATURES = ("score", "margin", "log_ratio", "companies", "text")
 def features(ranking: Ranking, modality: str) -> list[float]:
     """The evidence of one tag, shape (5,).
 
-    ``score`` and ``margin`` as they stand; ``log_ratio`` of the best and the second score where both are
-    positive (at most 10); ``companies`` behind the best concept (its logarithm, plus one; 0 where the program
-    knows none); ``text`` 1 for a mention.
+    ``score`` and ``margin`` as they stand, without what a decision of the company adds; ``log_ratio`` of the
+    best and the second score where both are positive (at most 10); ``companies`` behind the best concept (its
+    logarithm, plus one; 0 where the program knows none); ``text`` 1 for a mention.
     """
     if not len(ranking):
         return [0.0] * len(FEATURES)
-    best = float(ranking.scores[0])
-    second = float(ranking.scores[1]) if len(ranking) > 1 else 0.0
+    scores = ranking.scores[:2] - ranking.components.get("decided", np.zeros(len(ranking)))[:2]
+    best, second = float(scores[0]), float(scores[1]) if len(scores) > 1 else 0.0
     ratio = (
         min(10.0, float(np.log(best / second))) if best > 0 and second > 0 else (10.0 if best > 0 else 0.0)
     )

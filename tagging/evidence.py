@@ -23,7 +23,9 @@ def evidence_of(fact: Fact, prediction: Any, taxonomy: Taxonomy) -> str:
     ranking = prediction.ranking
     if not len(ranking):
         return ""
-    reasons = [_precedent(ranking, prediction.trace) or _query(ranking, prediction.trace)]
+    votes = list(_votes(ranking, prediction.trace))
+    first = _precedent(ranking, prediction.trace) or ("" if votes else _query(ranking, prediction.trace))
+    reasons = [first, *votes]
     label = taxonomy[ranking.ids[0]].label
     reasons.append(_words(fact, label))
     reasons.append(_period(fact, taxonomy[ranking.ids[0]].metadata.get("period_type")))
@@ -39,8 +41,7 @@ def _precedent(ranking: Any, trace: Any) -> str:
     if str(near["fact_id"]).startswith(filing):
         filing = ""  # it says no more than the fact's id
     whose = ", ".join(str(t) for t in (near["company"], filing, value) if t)
-    said = f"precedent {near['fact_id']}{f' ({whose})' if whose else ''}: {near['locus']}"
-    return "; ".join([said, *_votes(ranking, trace)])
+    return f"precedent {near['fact_id']}{f' ({whose})' if whose else ''}: {near['locus']}"
 
 
 def _votes(ranking: Any, trace: Any) -> Iterator[str]:

@@ -381,7 +381,7 @@ def test_a_vote_is_explained_by_its_precedents_not_as_concepts(folder):
         ({"program": "precedents (own)"}, "new.htm", "--precedents"),
         ({"program": "FHS"}, "new.htm", "language model"),
         ({"program": "probe: label"}, "new.htm", "is an oracle"),
-        ({"calibration": "concepts.jsonl"}, "new.htm", "no calibration"),
+        ({"calibration": "concepts.jsonl"}, "new.htm", r"concepts\.jsonl:2: is not JSON"),
         ({"schema": "nope"}, "new.htm", "no schema 'nope'"),
         ({"concurrency": 0}, "new.htm", "'concurrency': must be at least 1"),
         ({"taxonomy": "us-gaap-1999"}, "new.htm", "no taxonomy 'us-gaap-1999'"),
