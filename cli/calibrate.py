@@ -100,6 +100,8 @@ def _answers(
         if sure is not None:
             console.print(acceptance_table(f"{title}: {sure.accuracy:.1%} right", sure.accepted))
             console.print(f"Expected calibration error: {sure.error:.3f}")
+            curve = ", ".join(f"{coverage:.0%}: {accuracy:.3f}" for coverage, accuracy in sure.curve)
+            console.print(f"Accuracy of the surest answers, by share: {curve}")
             for line in sure.at_threshold:
                 if line.precision is not None:
                     share = f"{line.coverage:.1%}, {line.precision:.1%} right"

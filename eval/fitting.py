@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ..programs.rag.rule import Rule
 from ..retrievers.errors import InputError, MissingExtra
 from ..tagging.calibration import Acceptance, calibration_error, risk_coverage
+from .stats import Floats
 
 FOLDS = 5
 LEAST = 20
@@ -86,6 +87,8 @@ class Sureness:
         n, accuracy: of all answers.
         error: the expected calibration error, in [0, 1].
         accepted: the largest share of answers that has an accuracy of .95, and of .90, on these answers.
+        curve: (coverage, accuracy) of the surest answers, from the surest on, at most ten points; answers of
+            equal confidence are taken together. One minus the accuracy is the risk.
         at_threshold: the share accepted, and its accuracy, at thresholds that were chosen elsewhere.
     """
 
@@ -93,6 +96,7 @@ class Sureness:
     accuracy: float
     error: float
     accepted: tuple[Acceptance, ...]
+    curve: tuple[tuple[float, float], ...] = ()
     at_threshold: tuple[Acceptance, ...] = ()
 
 
@@ -117,5 +121,19 @@ def sureness(
         float(y.mean()) if len(y) else float("nan"),
         calibration_error(probability, right),
         tuple(risk_coverage(probability, right, WANTED)),
+        tuple(_curve(p, y)),
         tuple(applied),
     )
+
+
+def _curve(p: Floats, y: Floats, points: int = 10) -> Iterator[tuple[float, float]]:
+    """Coverage and accuracy at about every tenth of the answers."""
+    order = np.argsort(-p, kind="stable")
+    p, hits = p[order], np.cumsum(y[order])
+    ends = np.flatnonzero(np.append(p[1:] != p[:-1], True)) if len(p) else np.zeros(0, dtype=np.int64)
+    shown = -1
+    for end in ends.tolist():
+        tenth = (end + 1) * points // len(p)
+        if tenth > shown:
+            shown = tenth
+            yield (end + 1) / len(p), float(hits[end]) / (end + 1)

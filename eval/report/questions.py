@@ -11,6 +11,7 @@ from ...signatures.types import UtilityLabel
 from ..runs.outcome import RowResult
 from ..runs.question_codec import GOLD_TOKENS, LABEL_MEASURES
 from ..runs.run import Run
+from ..stats import paired_counts
 from ..tables import Cell, Table, Value, p_value
 from ..utility import Labels, agreement, effect, label_shares, macro, subset_gains
 from .cells import CellOf, Mask, cells_of, counterpart, method_of
@@ -53,6 +54,8 @@ def question_tables(run: Run) -> Iterator[Table]:
         yield headline_table(answered, list(dict.fromkeys(over)))
     if (left := hypothesis_table(run)) is not None:
         yield left
+    if (chosen := choice_table(run)) is not None:
+        yield chosen
     if (trends := trend_table(cells)) is not None:
         yield trends
     yield from judge_tables(run)
@@ -225,6 +228,46 @@ def hypothesis_table(run: Run) -> Table | None:
         "hypothesis; rightly: the answer is right; wrongly: the hypothesis was.",
     ]
     return Table(columns, rows, title="Working hypothesis and answer", notes=notes)
+
+
+def choice_table(run: Run) -> Table | None:
+    """Rows that choose between an answer with and one without retrieval, against each of the two.
+
+    None where no row does, or the run kept no records.
+    """
+    gold = {e.id: e.gold for e in run.examples}
+    rows: list[list[Value]] = []
+    for row in run.rows:
+        chosen, arms = [], {"without": list[bool](), "with": list[bool]()}
+        taken = Counter[str]()
+        for record in _records(run, row):
+            choice = record.get("trace", {}).get("notes", {}).get("choice")
+            if choice is None:
+                continue
+            right = gold[record["id"]]
+            chosen.append(record["answer"] == right)
+            for arm, answers in arms.items():
+                answers.append(choice[arm] == right)
+            taken[choice["taken"] if choice["with"] != choice["without"] else "agree"] += 1
+        if not chosen:
+            continue
+        line: list[Value] = [row.name, len(chosen), taken["agree"], taken["with"]]
+        line += [Cell(sum(x) / len(x)) for x in (arms["without"], arms["with"], chosen)]
+        line.append(Cell(sum(map(any, zip(*arms.values(), strict=True))) / len(chosen)))
+        for answers in arms.values():
+            counts = paired_counts([float(x) for x in chosen], [float(x) for x in answers])
+            line += [counts.helped, counts.harmed]
+        rows.append(line)
+    if not rows:
+        return None
+    columns = [
+        "row", "n", "agree", "with taken", "without", "with", "chosen", "better of both",
+        "helped against without", "harmed", "helped against with", "harmed",
+    ]  # fmt: skip
+    notes = [
+        "agree: both answer alike; with taken: of the others, how often the answer with retrieval was taken."
+    ]
+    return Table(columns, rows, title="With or without retrieval", notes=notes)
 
 
 def judge_tables(run: Run) -> Iterator[Table]:

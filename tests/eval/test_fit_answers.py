@@ -10,6 +10,8 @@ from abduce.cli.main import app
 from abduce.eval.experiments.files import parse_experiment
 from abduce.eval.experiments.run import run_experiment
 from abduce.eval.fit_answers import fit_answers
+from abduce.eval.fitting import sureness
+from abduce.eval.report.questions import question_tables
 from abduce.programs.rag.either import answer_evidence, prefers_retrieval
 from abduce.programs.rag.rule import AnswerRules, Rule
 from abduce.retrievers.errors import InputError
@@ -71,6 +73,12 @@ def test_without_a_rule_the_hypothesis_is_the_third_vote(finished):
     assert run["HCQR or CoT"].mean("Acc")[0] == pytest.approx(1 - both_wrong / N)
     assert run["HCQR or CoT"].costs["llm_calls"].mean() == 4  # three of HCQR's, one without retrieval
     record = next(r for r in run.records("HCQR or CoT") if r["id"] == "q2")
+    table = next(t for t in question_tables(run) if t.title == "With or without retrieval")
+    line = [getattr(v, "value", v) for v in table.rows[0]]
+    # 6 of 48 agree (both wrong); of 24 odd and 18 even ones A is taken, once from each arm
+    assert line[:4] == ["HCQR or CoT", 48, 6, 24]
+    assert line[4:8] == pytest.approx([18 / 48, 24 / 48, 42 / 48, 42 / 48])
+    assert line[8:] == [24, 0, 18, 0]
     choice = record["trace"]["notes"]["choice"]
     assert (choice["without"], choice["with"], choice["taken"]) == ("A", "B", "without")
     assert choice["left"]["hypothesis_is_cot"] == 1.0
@@ -102,12 +110,13 @@ def test_fitted_judged_written_and_used(finished, tmp_path, qa_folder):
         Asker(lm=lm, data=qa_folder, program="HCQR", rules=out)
 
 
-def test_nothing_is_fitted_on_a_test_set(finished, qa_folder, tmp_path):
-    _, folder, _ = finished
-    examples = folder / "examples.jsonl"
-    examples.write_text(examples.read_text().replace('"dataset":"own"', '"dataset":"medqa"'))
+def test_nothing_is_fitted_on_a_test_set(qa_folder, stub_model, tmp_path):
+    (tmp_path / "own.jsonl").write_text(lines(*(question(i) | {"dataset": "medqa"} for i in range(2))))
+    lm = {"kind": "vllm", "model": "stub-model", "base_url": stub_model.url}
+    experiment = parse_experiment(toml(tmp_path), tmp_path / "x.toml")
+    run_experiment(experiment, data=qa_folder, lm=lm, cache=False, out=tmp_path / "run")
     with pytest.raises(InputError, match="the test set 'medqa'"):
-        fit_answers(folder, "HCQR or CoT", data=qa_folder)
+        fit_answers(tmp_path / "run", "HCQR or CoT", data=qa_folder)
 
 
 @pytest.mark.parametrize(
@@ -152,3 +161,10 @@ def test_what_confidence_rests_on():
     assert answer_evidence("A", notes) == full
     assert answer_evidence("B", notes) == full | {"agree": 0.0, "kept": 0.0, "probability": 0.3}
     assert answer_evidence("", {}) == dict.fromkeys(full, 0.0)
+
+
+def test_risk_and_coverage_by_hand():
+    found = sureness([0.9, 0.9, 0.8, 0.2], [True, False, True, False])
+    assert found.curve == ((0.5, 0.5), (0.75, 2 / 3), (1.0, 0.5))
+    assert [a.coverage for a in found.accepted] == [0.0, 0.0]
+    assert found.error == pytest.approx((abs(1.8 - 1) + abs(0.8 - 1) + 0.2) / 4)

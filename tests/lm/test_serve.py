@@ -62,3 +62,17 @@ def test_the_printed_line_is_the_command():
 def test_a_plain_endpoint_has_nothing_to_start():
     with pytest.raises(InputError, match="starts no server"):
         command(kind="openai", model="m", base_url="http://h/v1")
+
+
+def test_one_of_an_experiments_models_is_served():
+    from abduce.cli.main import app
+    from typer.testing import CliRunner
+
+    shown = CliRunner().invoke(app, ["serve", "hcqr-main", "--model", "Llama-3.1-8B"]).stdout
+    assert "meta-llama/Llama-3.1-8B-Instruct" in shown
+    assert "--port 8002" in shown
+    assert "--max-model-len 8192" in shown
+    unnamed = CliRunner().invoke(app, ["serve", "hcqr-main"])
+    assert "name one of its models: Llama-3.2-3B, Llama-3.1-8B" in str(unnamed.exception)
+    alone = CliRunner().invoke(app, ["serve", "hcqr-smoke"]).stdout
+    assert "Qwen/Qwen3-4B-Instruct-2507" in alone
