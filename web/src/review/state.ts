@@ -287,10 +287,17 @@ export class Review {
     return this.tablesOf;
   }
 
+  /** How far the first score is from the second, in [0, 1): what tells facts apart where there is no confidence. */
+  private margin(i: number): number {
+    const [first, second] = this.facts.scores[i] ?? [];
+    if (first === undefined || first === null || first <= 0) return 0;
+    return 0.9 * Math.min(1, (first - Math.max(second ?? 0, 0)) / first);
+  }
+
   /** Facts in an order of work. "worth": what one look settles comes first. */
   ordered(places: readonly number[], order: Order): number[] {
     if (order === "place") return [...places];
-    const sure = (i: number) => this.suggestion(i).sure ?? 0;
+    const sure = (i: number) => this.suggestion(i).sure ?? this.margin(i);
     const score = new Map<number, number>();
     if (order === "disagreement") {
       const concepts = this.every().map((i) => this.concept(i));
