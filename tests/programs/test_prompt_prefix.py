@@ -11,8 +11,8 @@ from abduce.programs.adapter import StrictJSON
 from abduce.programs.verify import Candidates, show_hypothesis
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.signatures.dimensions import load_schema
-from abduce.signatures.fhs import generator_signature, verifier_signature
-from abduce.signatures.select import selector_signature
+from abduce.signatures.fhs import generator_signature, table_signature, verifier_signature
+from abduce.signatures.select import letter_signature, selector_signature
 from abduce.signatures.types import Hypothesis
 
 SHARE = 0.8
@@ -84,6 +84,11 @@ def test_the_shared_parts_come_first_and_what_differs_comes_last():
     assert list(verifier_signature(SCHEMA, 10).input_fields)[:2] == ["source_context", "candidates"]
     assert list(verifier_signature(SCHEMA, 10).input_fields)[-1] == "hypothesis"
     assert list(selector_signature(SCHEMA).input_fields)[:2] == ["source_context", "candidates"]
+    assert list(verifier_signature(SCHEMA, 10, "soft").input_fields)[:2] == ["source_context", "candidates"]
+    assert list(verifier_signature(SCHEMA, 10, "soft").input_fields)[-1] == "hypothesis"
+    assert list(table_signature(SCHEMA, (2, 2)).input_fields) == ["source_context", "rows"]
+    rounds = list(letter_signature(SCHEMA).input_fields)  # of one fact, only the candidates differ
+    assert rounds == ["source_context", "value", "datatype", "candidates"]
 
 
 def test_the_paper_prompts_keep_the_papers_order_whatever_it_costs():
