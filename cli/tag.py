@@ -96,6 +96,10 @@ def tag(
     calibration: Annotated[
         Path | None, typer.Option(help="How scores become confidence (abduce calibrate --out writes it).")
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="A trained model (abduce train), for the trained rows."),
+    ] = None,
     each_fact: Annotated[
         bool,
         typer.Option("--each-fact", help="Ask for every value, not once for cells that share a row."),
@@ -163,6 +167,7 @@ def tag(
         cache=not no_cache,
         concurrency=concurrency,
         each_fact=each_fact,
+        model=model,
     ) as tagger:
         console, notes = Console(), Console(stderr=True)
         if mentions is not None and facts is not None:

@@ -130,15 +130,14 @@ class Learned:
         raise ValueError(f"the model has no weights of the scope {scope!r}")
 
     def check(self, taxonomy: Taxonomy) -> None:
-        """Refuse another taxonomy than the one that it was trained for.
+        """Refuse a taxonomy of another name than that which it was trained for. Concepts that one of the two
+        lacks are passed over.
 
         Raises:
-            InputError: it is another, or another version of it.
+            InputError: it is another.
         """
-        name, content = self.taxonomy
-        if content != taxonomy.content_hash:
-            other = "another version of it" if name == taxonomy.name else f"not for {taxonomy.name}"
-            raise InputError(f"the model was trained for {name}, {other}: train it again")
+        if self.taxonomy[0] != taxonomy.name:
+            raise InputError(f"the model was trained for {self.taxonomy[0]}, not for {taxonomy.name}")
 
     def save(self, folder: Path, overwrite: bool = False) -> None:
         """Write it as a folder: complete, or not at all.

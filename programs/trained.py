@@ -3,6 +3,7 @@ own)."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -73,7 +74,8 @@ class Trained(Program):
         serializer, taxonomy, config: as for every program.
         beside: the facts of the same source context; None: each is judged alone.
 
-    The prediction's ``confidence`` is the probability that the first concept is right.
+    The prediction's ``confidence`` is the probability that the first concept is right; None where the model
+    has too few companies to tell.
 
     Raises:
         InputError: the model was trained for another taxonomy.
@@ -178,7 +180,7 @@ class Trained(Program):
         made = []
         for alone, table in zip(found, self.tables(found), strict=True):
             top = len(table)
-            mass = np.log(np.exp(alone.scores[:top]).sum()) if top else 0.0
+            mass = float(np.log(np.exp(alone.scores[:top]).sum())) if top else 0.0
             made.append(
                 self._ranking(alone, np.concatenate([joint.scores(table) + mass, alone.scores[top:]]))
             )
@@ -191,9 +193,11 @@ class Trained(Program):
 
     def line(self, alone: Alone) -> Line:
         """A fact as the joint pass sees it."""
+        place = self.learned.towers.place
         ids = [alone.evidence.ids[i] for i in alone.places[:CANDIDATES]]
-        numbers = np.array([self.learned.towers.place[id_] for id_ in ids], dtype=np.int64)
-        return line_of(alone.fact, numbers, alone.scores[: len(ids)])
+        known = list(itertools.takewhile(place.__contains__, ids))
+        numbers = np.array([place[id_] for id_ in known], dtype=np.int64)
+        return line_of(alone.fact, numbers, alone.scores[: len(known)])
 
     def _ranking(self, alone: Alone, scores: Floats) -> Ranking:
         order = np.lexsort((np.arange(len(scores)), -scores))[: self.config.K]
@@ -211,10 +215,10 @@ class Trained(Program):
         candidates = max((r.candidates for r in seen), default=0)
         return Ranking(ids, np.exp(scores[order]), parts, candidates, any(r.fell_back for r in seen))
 
-    def _confidence(self, alone: Alone, ranking: Ranking) -> float:
-        """The probability that the first concept is right; nan where none was learned."""
+    def _confidence(self, alone: Alone, ranking: Ranking) -> float | None:
+        """The probability that the first concept is right; None where none was learned."""
         logit = self.learned.confidence.get(self.config.scope)
-        return float("nan") if logit is None else sure(logit, self.signs(alone, ranking))
+        return None if logit is None else sure(logit, self.signs(alone, ranking))
 
     def signs(self, alone: Alone, ranking: Ranking) -> Floats:
         """What confidence is computed from."""

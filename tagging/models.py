@@ -6,8 +6,10 @@ import os
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
+from importlib import resources
 from pathlib import Path
 
+from ..data import bundled
 from ..data.example import fingerprint
 from ..programs.learned import Learned, group_of
 from ..programs.methods import Parts
@@ -39,6 +41,12 @@ class ModelFolder:
         from ..retrievers.store import read_manifest
 
         return str(read_manifest(self.folder)["seal"])
+
+
+def bundled_model(domain: str) -> ModelFolder | None:
+    """The model of a domain that comes with abduce, or None."""
+    folder = Path(str(resources.files(bundled))) / domain / "model"
+    return ModelFolder(folder) if folder.is_dir() else None
 
 
 class TrainedOnce:

@@ -19,6 +19,12 @@ BEST_VOTE: Mapping[Scope, str] = {
 }
 """The row that tags where only the scope of already-tagged facts is given: the best on the dev split."""
 
+BEST_TRAINED = "trained (others)"
+"""The row that tags in scope ``others`` where there is a trained model too."""
+
+TRAINED_CODES = "trained"
+"""The same where facts belong to no company."""
+
 BEST_CODES = "precedents + locus"
 """The same where facts belong to no company (clinical mentions)."""
 
@@ -60,7 +66,12 @@ def named_row(program: str, scope: Scope | None, given: bool = False) -> Row:
 
 
 def best_row(
-    facts: Sequence[Fact], index: Precedents | None, companies: bool, scope: Scope | None, given: bool
+    facts: Sequence[Fact],
+    index: Precedents | None,
+    companies: bool,
+    scope: Scope | None,
+    given: bool,
+    learned: bool = False,
 ) -> Row:
     """The best row that there is for facts where none is named.
 
@@ -70,12 +81,14 @@ def best_row(
         companies: whether facts of the domain belong to companies.
         scope: whose already-tagged facts may be used; None: the companies' own too, where there may be any.
         given: whether the user gives already-tagged facts.
+        learned: whether there is a trained model.
     """
     if index is None:
         name = WITHOUT
     elif not companies:
-        name = BEST_CODES
+        name = TRAINED_CODES if learned else BEST_CODES
     else:
         own = given or any(index.knows(company) for company in {fact.company for fact in facts})
-        name = BEST_VOTE[scope or ("own" if own else "others")]
+        chosen: Scope = scope or ("own" if own else "others")
+        name = BEST_TRAINED if learned and chosen == "others" else BEST_VOTE[chosen]
     return Row(name, spec_named(name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.folder import DataFolder
 from ..data.taxonomies import domain_of, find_taxonomy
-from ..programs.presets import scopes
+from ..programs.presets import learns, scopes
 from ..retrievers.base import Retriever, Where
 from ..retrievers.errors import InputError
 from ..retrievers.filters import passing
@@ -23,6 +23,7 @@ from ..signatures.dimensions import DimensionSchema, load_schema
 from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
 from .calibration import Calibration, bundled_calibration, precedents_print
+from .models import ModelFolder, bundled_model
 from .numeric import is_number
 from .precedents import PrecedentSource, bundled_precedents, domain_precedents
 from .row import BEST_VOTE, Row, Scope, best_row, named_row
@@ -95,6 +96,7 @@ class Setup:
         folder: DataFolder,
         calibration: Calibration | str | Path | None,
         company: str | None,
+        model: str | Path | None = None,
     ) -> None:
         self.named = None if program is None else named_row(program, scope, bool(precedents))
         if self.named is not None and self.named.spec.needs_gold:
@@ -113,6 +115,7 @@ class Setup:
         self.retriever = retriever if retriever is not None else self._stored()
         self.own_calibration = calibration
         self.source = self._source(precedents)
+        self.model = ModelFolder(model) if model is not None else self._bundled_model()
         if scope is not None and self.source is None:
             raise InputError(f"--precedent-scope: no already-tagged facts fit {self.taxonomy.name}")
 
@@ -135,6 +138,10 @@ class Setup:
         if not precedents and stored is None:
             return None
         return PrecedentSource(precedents, None, self.domain, given=bool(precedents), stored=stored)
+
+    def _bundled_model(self) -> ModelFolder | None:
+        """The model that comes with abduce, where it is for this taxonomy."""
+        return bundled_model(self.domain.name) if self.taxonomy.name == self.domain.taxonomy else None
 
     def leaves_out(self, row: Row) -> bool:
         """Whether a row leaves out precedents of a fact's company."""
@@ -161,6 +168,8 @@ class Setup:
             InputError: the user's own was fitted for something else.
         """
         own, program = self.own_calibration, row.name
+        if own is None and learns(row.spec):
+            return None  # the model gives the confidence itself
         if isinstance(own, str | Path):
             known: Calibration | None = Calibration.load(Path(own))
         else:
@@ -195,8 +204,11 @@ class Setup:
         if row is None:
             index = None if source is None else source()
             given = source is not None and source.given
-            row = best_row(facts, index, self.domain.companies, self.scope, given)
+            learned = self.model is not None
+            row = best_row(facts, index, self.domain.companies, self.scope, given, learned)
             self._tell_row(row, facts, source, tell)
+        elif self.model is None and learns(row.spec):
+            raise InputError(f"the program {row.name!r} needs a trained model: give --model FOLDER")
         elif source is None and scopes(row.spec):
             raise InputError(f"the program {row.name!r} needs already-tagged facts: give --precedents PATH")
         unnamed = any(not company_key(f.company or "") for f in facts)
@@ -211,8 +223,8 @@ class Setup:
             source.tell_unknown(self.taxonomy)
             if shown and hasattr(row.spec.resolve(), "shown"):
                 row = Row(row.name, row.spec.changed({"shown": shown}))
-            return self._build(row, source)
-        return self._build(row, None)
+            return self._build(row, source, facts)
+        return self._build(row, None, facts)
 
     def _tell_row(self, row: Row, facts: Sequence[Fact], source: PrecedentSource | None, tell: Tell) -> None:
         """Say which row was chosen, and what would be better."""
@@ -249,7 +261,7 @@ class Setup:
         except InputError:
             return None
 
-    def _build(self, row: Row, source: PrecedentSource | None) -> Ready:
+    def _build(self, row: Row, source: PrecedentSource | None, facts: Sequence[Fact]) -> Ready:
         from ..data.parts import make_parts
 
         try:
@@ -258,6 +270,7 @@ class Setup:
                 schema = induce_schema(self.taxonomy, self.taxonomy.name)
             settings = self.retriever if isinstance(self.retriever, Mapping) else BM25
             parts = make_parts(self.taxonomy, self.domain, settings, schema, source)
+            parts = replace(parts, trained=self.model, facts=facts)
             if not isinstance(self.retriever, Mapping):
                 at_hand = self.retriever
                 parts = replace(parts, retriever=lambda changes: at_hand)

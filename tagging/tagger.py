@@ -80,6 +80,8 @@ class Tagger:
         cache: whether replies of models are kept and used again.
         concurrency: facts in flight where a model is called, at least 1.
         each_fact: ask the program for each fact, not once for cells of a row that differ only in dates.
+        model: the folder of a trained model (``abduce train``), for the trained rows; None: the one that
+            comes with abduce, if it is for this taxonomy.
 
     Raises:
         InputError: no such taxonomy, program, schema or data folder; settings that do not fit one another.
@@ -100,6 +102,7 @@ class Tagger:
         cache: bool = True,
         concurrency: int = 32,
         each_fact: bool = False,
+        model: str | Path | None = None,
     ) -> None:
         from ..data.folder import DataFolder
         from ..retrievers.errors import InputError
@@ -109,7 +112,9 @@ class Tagger:
             raise InputError(f"must be at least 1, not {concurrency}", field="concurrency")
         files = [Path(p) for p in ([precedents] if isinstance(precedents, str | Path) else precedents)]
         folder = DataFolder.find(data)
-        self._setup = Setup(taxonomy, program, files, scope, schema, retriever, folder, calibration, company)
+        self._setup = Setup(
+            taxonomy, program, files, scope, schema, retriever, folder, calibration, company, model
+        )
         named = self._setup.named
         needed = named is not None and named.spec.needs_model
         self.each_fact = each_fact

@@ -20,6 +20,7 @@ from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, SourceContext
 from abduce.tagging.models import ModelFolder, TrainedOnce
 from abduce.tagging.precedents import PrecedentSource
+from abduce.tagging.tagger import Tagger
 from abduce.tagging.train import FIXED, TrainSettings, deal, distinct, terms_of, train
 from made_tagged import TAXONOMY, fact, tagged, write_tagged
 
@@ -233,3 +234,14 @@ def test_towers_are_a_retriever(stored):
     with pytest.raises(InputError, match="is needed"):
         registry.check("towers", {})
     assert "seal" in registry.identity({"kind": "towers", "model": str(stored)}, TAXONOMY)
+
+
+def test_a_tagger_with_a_model_uses_it_and_says_how_sure_it_is(stored, tmp_path):
+    facts, concepts = write_tagged(tmp_path)
+    new = [asked(row, None, "N-1").model_copy(update={"fact_id": row}) for row in ("Net sales", "Term loans")]
+    with Tagger(concepts, "trained (others)", facts, model=stored) as tagger:
+        tags = tagger.tag(new)
+    assert [tag.concept for tag in tags] == ["Revenues", "LongTermDebt"]
+    assert all(0 <= tag.confidence <= 1 for tag in tags)
+    with pytest.raises(InputError, match="needs a trained model"):
+        Tagger(concepts, "trained (others)", facts).tag(new)
