@@ -66,10 +66,11 @@ _WRITTEN = {
 }
 
 _PREFIXED = r"(?:US|U\.S\.|CA?|CDN|AU?|NZ|HK|S|NT|R|MX)\$"
-_ABBREVIATED = r"(?:Rs\.?|RM|SFr\.?|Fr\.|kr\.?|zł|Kč)(?![^\W\d_])"
+_ABBREVIATED = r"(?<![^\W\d_])(?:Rs\.?|RM|SFr\.?|Fr\.|kr\.?|zł|Kč)(?![^\W\d_])"
+_CODE = rf"(?<![^\W\d_])(?-i:{'|'.join(sorted(CODES))})(?![^\W\d_])"
 
-CURRENCY = rf"(?:{_PREFIXED}|[{SIGNS}]|(?:{'|'.join(sorted(CODES))})(?![^\W\d_])|{_ABBREVIATED})"
-"""A pattern for a currency beside a figure."""
+CURRENCY = rf"(?:{_PREFIXED}|[{SIGNS}]|{_CODE}|{_ABBREVIATED})"
+"""A pattern for a currency beside a figure. Codes are written in capitals."""
 
 _WORDS = re.compile(
     rf"{CURRENCY}|\b(?:dollar|euro|pound|sterling|yen|renminbi|rupee|franc)(?=s?\b)", re.IGNORECASE
@@ -80,7 +81,7 @@ def currency_code(written: str) -> str:
     """The ISO code of a currency as it is written (``US$``, ``Rs.``, ``CHF``); a lone sign stands for the
     currency that most documents mean by it.
 
-    >>> currency_code("R$"), currency_code("chf")
+    >>> currency_code("R$"), currency_code("CHF")
     ('BRL', 'CHF')
     """
     plain = written.strip().upper()

@@ -40,7 +40,7 @@ _NOT_PERCENT = re.compile(
     re.IGNORECASE,
 )
 _EQUITY = re.compile(r"capital|earnings|deficit|equity|treasury|accumulated|\bloss\b", re.IGNORECASE)
-_EARNINGS = re.compile(r"(?:basic|diluted|basic and diluted|assuming dilution)\W*\w?", re.IGNORECASE)
+_EARNINGS = re.compile(r"(?:basic|diluted|basic and diluted|assuming dilution)\W*\w?\W*", re.IGNORECASE)
 _TIME = re.compile(
     r"\bin (?:years|months|days)\b|\bremaining\b.*\b(?:term|life|lives)\b|\buseful li", re.IGNORECASE
 )

@@ -12,13 +12,14 @@ from ..retrievers.errors import InputError
 from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .blocks import Block, Paragraph, TableBlock
-from .datatypes import guess_cell
+from .datatypes import MONETARY, PER_SHARE, SHARES, guess_cell
 from .grid import Grid, Mark
 from .headers import Located, read_table
 from .markup import markup
 from .mentions import Mention, find_mentions, guess_at
 from .namespaces import is_standard
 from .numbers import Number
+from .units import DocumentUnits, Stated, TableUnits, of_cell, of_mention
 
 MAX_FACTS = 250_000
 """Facts of one document; one with more is refused, which bounds memory."""
@@ -84,6 +85,8 @@ class Document:
     unread: list[Unread] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.units = DocumentUnits()
+        self._unsettled: dict[str, Stated] = {}
         self.filing_id = self.filing_id or self.content
 
     def add_blocks(self, blocks: Iterable[Block]) -> None:
@@ -148,10 +151,12 @@ class Document:
             preceding_text=" ".join(filter(None, (block.preceding_text, *reading.captions)))[-MAX_ABOVE:],
         )
         around = f"{_headings(block.grid)} {block.preceding_text[-300:]}"
+        captions = " ".join(reading.captions)
+        units = TableUnits.of(block.grid, captions, block.preceding_text[-MAX_ABOVE:])
         for place in reading.places:
             signs = block.grid.signs(place.cell)
             for number, value in enumerate(_values(place)):
-                self._add_cell(place, number, value, context, signs, around)
+                self._add_cell(place, number, value, context, signs, around, units)
 
     def _add_cell(
         self,
@@ -159,8 +164,9 @@ class Document:
         number: int,
         value: _Value,
         context: SourceContext,
-        signs: tuple[bool, bool],
+        signs: tuple[str, bool],
         around: str,
+        units: TableUnits,
     ) -> None:
         cell = place.cell
         fact_id = f"{context.context_id}-r{cell.row}c{cell.col}"
@@ -168,14 +174,20 @@ class Document:
             fact_id += f"m{number}"
         if value.inside and cell.worded:  # a number inside a label
             datatype = guess_at(cell.text, *value.inside)
+            stated = of_mention(cell.text, *value.inside, datatype, units)
         else:
             figure = value.number.figure if value.number else re.sub(r"[^\d.,]", "", value.text)
-            money, percent = signs
+            sign, percent = signs
+            money = bool(sign)
             if value.number is not None:
                 money, percent = money or value.number.money, value.number.percent or (percent and not money)
             datatype = guess_cell(
                 place.row_header, place.column_header, money, percent, figure.strip(".,") or "0", around
             )
+            stated = of_cell(
+                units, value.number, datatype, place.row_header, place.column_header, sign or None
+            )
+        stated = self._stated(fact_id, stated, datatype)
         if not place.labelled:
             self.counts["unlabelled"] += 1
             self.unlabelled.add(fact_id)
@@ -183,6 +195,7 @@ class Document:
             Fact(
                 fact_id=fact_id,
                 place=cell.place or None,
+                **stated._asdict(),
                 value=value.text,
                 context=context,
                 modality="table",
@@ -203,6 +216,7 @@ class Document:
         if not mentions:
             return
         self.counts["passages"] += 1
+        self.units.passage(block.text)
         windows: dict[tuple[int, int], SourceContext] = {}
         for i, mention in enumerate(mentions):
             low, high = _window(len(block.text), mention)
@@ -212,9 +226,12 @@ class Document:
                 context = SourceContext(context_id=id_, text=block.text[low:high])
                 windows[low, high] = context
             start, end = mention.start - low, mention.end - low
+            stated = of_mention(block.text, mention.start, mention.end, mention.datatype, None)
+            stated = self._stated(f"{context_id}-m{i}", stated, mention.datatype)
             fact = Fact(
                 fact_id=f"{context_id}-m{i}",
                 place=block.place or None,
+                **stated._asdict(),
                 value=context.text[start:end],
                 context=context,
                 modality="text",
@@ -226,6 +243,24 @@ class Document:
                 taxonomy_year=self.taxonomy_year,
             )
             self._add(fact, mention.mark)
+
+    def _stated(self, fact_id: str, stated: Stated, datatype: str | None) -> Stated:
+        """Count what was said of a value; where it is not all yet, the end of the document settles it."""
+        self.units.count(stated, datatype)
+        if datatype in (MONETARY, SHARES, PER_SHARE) and (
+            stated.scale is None or stated.unit is None or stated.unit == "/shares"
+        ):
+            self._unsettled[fact_id] = stated
+            return stated._replace(unit=None)
+        return stated
+
+    def settle(self) -> None:
+        """Give the values of whose magnitude or currency nothing was said nearby what the document says."""
+        for i, fact in enumerate(self.facts):
+            if (stated := self._unsettled.get(fact.fact_id)) is not None:
+                found = self.units.settle(stated, fact.datatype, fact.value)
+                self.facts[i] = fact.model_copy(update=found._asdict())
+        self._unsettled.clear()
 
     def _add(self, fact: Fact, mark: Mark | None) -> None:
         self.facts.append(fact)

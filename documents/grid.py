@@ -115,14 +115,16 @@ class Grid:
     def __iter__(self) -> Iterator[list[Cell]]:
         return iter(self.rows)
 
-    def signs(self, cell: Cell) -> tuple[bool, bool]:
-        """Whether a currency sign and a percent sign stand with a value: in its cell or in the next one."""
+    def signs(self, cell: Cell) -> tuple[str, bool]:
+        """The currency sign that stands with a value (or nothing), and whether a percent sign does: in its
+        cell or in the next one."""
         row = self.rows[cell.row]
         at = bisect_left(row, cell.col, key=lambda c: c.col)
         left = self._beside(cell, at - 1)
         right = self._beside(cell, at + 1)
         text = cell.text
-        money = any(c in text for c in SIGNS) or (len(left) <= 3 and any(c in left for c in SIGNS))
+        beside = left if len(left) <= 3 else ""
+        money = next((c for c in (*text, *beside) if c in SIGNS), "")
         percent = "%" in text or (len(right) <= 3 and "%" in right)
         return money, percent
 

@@ -40,9 +40,12 @@ class Style(Enum):
 PERCENT = r"%|‰|(?:percent|per cent|pct|percentage points?|basis points?|bps)" + _LETTER
 MAGNITUDES = {
     "thousand": 3,
+    "thous": 3,
     "k": 3,
     "lakh": 5,
     "million": 6,
+    "mil": 6,
+    "mill": 6,
     "mio": 6,
     "mn": 6,
     "mm": 6,
@@ -50,6 +53,8 @@ MAGNITUDES = {
     "crore": 7,
     "cr": 7,
     "billion": 9,
+    "bil": 9,
+    "bill": 9,
     "mrd": 9,
     "bn": 9,
     "b": 9,
@@ -255,7 +260,7 @@ class _Reader:
             elif kind == "percent":
                 percent = True
             elif kind == "magnitude":
-                scale = _power(word)
+                scale = power_of(word)
             elif kind == "unit":
                 unit = word.lower()
             elif kind == "currency":
@@ -272,8 +277,11 @@ class _Reader:
         return Number(shown, figure, bracket or minus, currency, percent, scale, unit, bounded)
 
 
-def _power(word: str) -> int:
+def power_of(word: str) -> int:
+    """The power of ten that a word or sign of magnitude stands for (``millions``, ``bn``, ``'000``)."""
     plain = word.lower().rstrip(".")
+    if "000" in plain:
+        return 3
     return MAGNITUDES.get(plain) or MAGNITUDES.get(plain.rstrip("s"), 0)
 
 

@@ -79,6 +79,7 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
         document.add_blocks(read_pdf(path, document.pass_over))
     else:
         document.add_blocks(read_csv_table(read_text(path), path))
+    document.settle()
     if not document.facts:
         raise InputError(_nothing(document), file=path)
     if document.counts["unlabelled"]:

@@ -145,4 +145,4 @@ def test_signs_stand_in_the_row_of_the_value():
     builder.cell("y")
     builder.cell("6")
     made = builder.build()
-    assert [made.signs(p.cell) for p in locate(made)] == [(True, True), (False, False)]
+    assert [made.signs(p.cell) for p in locate(made)] == [("$", True), ("", False)]
