@@ -212,11 +212,11 @@ class Document:
         )
 
     def _passage(self, block: Paragraph, context_id: str) -> None:
+        self.units.passage(block.text)
         mentions = list(find_mentions(block.text, block.marks))
         if not mentions:
             return
         self.counts["passages"] += 1
-        self.units.passage(block.text)
         windows: dict[tuple[int, int], SourceContext] = {}
         for i, mention in enumerate(mentions):
             low, high = _window(len(block.text), mention)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 from typing import Any
 
 from ..signatures.letters import tidy
@@ -26,8 +27,11 @@ _POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "rem": 10.0, "in": 72.0, "%": 2.0}
 def name_of(element: Any) -> str:
     """The lower-case local name of an element; empty for comments and the like."""
     tag = element.tag
-    if not isinstance(tag, str):
-        return ""
+    return _local(tag) if isinstance(tag, str) else ""
+
+
+@lru_cache(maxsize=1024)
+def _local(tag: str) -> str:
     return tag.rpartition("}")[2].rpartition(":")[2].lower()
 
 
@@ -39,7 +43,10 @@ def attribute(element: Any, name: str) -> str:
 
 def is_hidden(element: Any) -> bool:
     """Whether an element says itself that it is not shown."""
-    return bool(_HIDDEN.search(element.get("style") or "")) or element.get("hidden") is not None
+    style = element.get("style")
+    if style and ("none" in (low := style.lower()) or "hidden" in low) and _HIDDEN.search(style):
+        return True
+    return element.get("hidden") is not None
 
 
 def indent_of(element: Any) -> float:

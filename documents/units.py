@@ -22,6 +22,7 @@ from .numbers import DASHES, DURATION, MAGNITUDE, Number, power_of
 _PLURAL = r"thousands|millions|billions|lakhs?|crores?"
 _SHORT = r"['’]?000s?|m|mm|mn|mio|bn|k"
 _BRACKETED = r"['’]?000s?|thous\.?|mill?\.?|bill?\.?"
+_NAME = r"(?:dollar|euro|pound|yen|renminbi|rupee|franc)"
 _ENDS = rf"(?=\s*(?:$|[,;:)|\]]|except|u\.?s|of (?:u\.?s\.? )?(?:{CURRENCY}|{_NAME})))"
 _HINT = re.compile(
     r"thous|mill?\b|bill?\b|million|billion|lakh|crore|000|\bm[mn]?\b|\bmio\b|\bbn\b|\bk\b", re.IGNORECASE

@@ -93,7 +93,7 @@ def test_a_heading_a_caption_and_the_document_speak_in_turn(tmp_path):
         "Debt 1,000": (6, "EUR"),
         "Debt 2,000": (6, "GBP"),
     }
-    assert found["Sales 1,250"].stated.startswith("document: ")
+    assert found["Debt 1,000"].stated.startswith("document: ")
 
 
 def test_in_text_a_number_says_its_own_magnitude(tmp_path):
