@@ -27,7 +27,18 @@ def cut(limit: int) -> BeforeValidator:
 NO_OPTION = "none"
 """What a judge answers when a context supports no option."""
 
-Letter = Annotated[str, Field(max_length=300, description="the capital letter of one option"), cut(300)]
+
+def _alone(value: Any) -> Any:
+    """The only item of a list."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+Letter = Annotated[
+    str,
+    Field(max_length=300, description="the capital letter of one option"),
+    cut(300),
+    BeforeValidator(_alone),
+]
 """A chosen option. On the wire it is an enum of the question's letters (:func:`restricted`); a server that
 does not hold replies to a schema may spell it in another way (``(b) Insulin``), so any short text is taken
 and :meth:`Choices.key` reads it."""
@@ -159,5 +170,5 @@ def restricted(model: type[BaseModel], field: str, values: tuple[str, ...]) -> t
     """
     info = model.model_fields[field]
     narrowed = Field(max_length=300, description=info.description, json_schema_extra={"enum": list(values)})
-    fields: dict[str, Any] = {field: (Annotated[str, cut(300)], narrowed)}
+    fields: dict[str, Any] = {field: (Annotated[str, cut(300), BeforeValidator(_alone)], narrowed)}
     return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)

@@ -89,6 +89,7 @@ class AnswerGenerator(dspy.Module):
             signature = AnswerWithCitations if cite else AnswerWithDocuments
             signature = AnswerWithHypothesis if expose_hypothesis else signature
         self.answer = dspy.Predict(signature)
+        self.uncited = dspy.Predict(AnswerWithDocuments) if cite and documents else None
         self.probabilities = probabilities
 
     @classmethod
@@ -98,17 +99,24 @@ class AnswerGenerator(dspy.Module):
         return cls(documents, exposed, config.cite, config.probabilities)
 
     def forward(
-        self, question: Question, choices: Choices, documents: str, trace: Trace, hypothesis: str = ""
+        self,
+        question: Question,
+        choices: Choices,
+        documents: str,
+        trace: Trace,
+        hypothesis: str = "",
+        cite: bool = True,
     ) -> Given:
-        """One answer."""
+        """One answer; ``cite`` false asks a generator that cites with the shorter prompt that does not."""
+        predictor = self.answer if cite or self.uncited is None else self.uncited
         inputs: dict[str, Any] = {"question": question.text}
         if self.documents:
             inputs["documents"] = documents or "(nothing was found)"
         if self.expose_hypothesis:
             inputs["working_hypothesis"] = hypothesis or "(none)"
         with trace.timed("answer"):
-            asked = Measuring(self.answer) if self.probabilities else self.answer
-            signature = narrowed(self.answer.signature, "answer_choice", choices.letters)
+            asked = Measuring(predictor) if self.probabilities else predictor
+            signature = narrowed(predictor.signature, "answer_choice", choices.letters)
             shown = {**inputs, "options": str(choices)}
             reply = ask(asked, trace, Stage.ANSWER, signature=signature, **shown)
         if reply is None:
@@ -173,7 +181,10 @@ class RAG(Stateful):
         fused = self.retrieve(completed, trace)
         room = c.window - c.output - c.reserve - self.count(question.text) - self.count(str(choices))
         given = Given()
-        for share in WINDOW_SHARES:
+        attempts = [(share, c.cite) for share in WINDOW_SHARES]
+        if c.cite:  # the prompt that cites is the longer one
+            attempts += [(share, False) for share in WINDOW_SHARES]
+        for share, cite in attempts:
             packed = pack(fused.evidence, self.passages, int(room * share), self.count)
             if share == 1.0:
                 room = packed.tokens
@@ -185,10 +196,11 @@ class RAG(Stateful):
                         documents=packed.text,
                         trace=trace,
                         hypothesis=self.exposed(trace),
+                        cite=cite,
                     )
                 break
             except ContextWindowExceededError:
-                if share == WINDOW_SHARES[-1]:
+                if (share, cite) == attempts[-1]:
                     raise
                 trace.count("context_backoffs")
         trace.count("duplicates", fused.duplicates)

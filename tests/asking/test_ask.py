@@ -165,6 +165,23 @@ def test_the_papers_prompt_on_request(folder, model):
     assert {s.by for statements in found.statements.values() for s in statements} == {"words"}
 
 
+def test_a_prompt_that_is_too_long_to_cite_is_asked_without(folder, model):
+    """The prompt that asks for citations is refused at any length; the shorter one is answered."""
+    answer = model.then
+
+    def small(body):
+        if "list as evidence" in " ".join(str(body["messages"]).split()):
+            said = {"message": "maximum context length is 10 tokens", "code": "context_length_exceeded"}
+            return Status(400, {"error": said})
+        return answer(body)
+
+    model.then = small
+    found = asked(folder, model, "--options", "insulin,glucagon", "--program", "Simple RAG")
+    assert found["answer"] == "A"
+    assert found["counters"]["context_backoffs"] > 0
+    assert {s["by"] for own in found["statements"].values() for s in own} == {"words"}
+
+
 QUESTIONS_CSV = """id,question,option_a,option_b,answer
 q1,Which hormone lowers blood sugar?,insulin,glucagon,A
 q2,Which hormone raises blood sugar?,insulin,glucagon,B

@@ -137,3 +137,12 @@ def test_a_word_that_begins_with_a_letter_is_not_that_option(reply, letter):
 def test_a_reply_that_must_be_one_option(reply, letter, alone):
     assert LYMPHOMA.letter(reply) == letter
     assert LYMPHOMA.letter(reply, alone=True) == alone
+
+
+def test_an_option_alone_in_a_list_is_that_option():
+    for model in (Answer, restricted(Answer, "answer_choice", ("A", "B"))):
+        assert (
+            model.model_validate({"step_by_step_thinking": "", "answer_choice": ["B"]}).answer_choice == "B"
+        )
+        with pytest.raises(ValueError):
+            model.model_validate({"step_by_step_thinking": "", "answer_choice": ["A", "B"]})
