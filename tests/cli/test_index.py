@@ -130,7 +130,6 @@ def test_a_stored_index_of_passages_keeps_its_weight_of_coverage(
         ("hcqr-no-model", "nope", "no retriever 'nope'"),
         ("finance-no-model", ".", "not an index folder"),
         ("hcqr-no-model", "hybrid", "retriever.parts"),
-        ("retrieval-scifact", "bm25", "--retriever"),
     ],
 )
 def test_a_retriever_that_cannot_be(experiment: str, retriever: str, message: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 
@@ -12,6 +11,7 @@ from abduce.cli.main import app
 from abduce.data.domains import FINANCE
 from abduce.data.folder import DataFolder
 from abduce.eval.experiments.evaluate import evaluate
+from abduce.eval.runs.log import read_lines
 from abduce.lm import load
 from abduce.programs import FHS, Direct
 from abduce.programs.calls import NoModel
@@ -66,7 +66,7 @@ def test_an_experiment_runs_on_a_served_model_and_says_what_it_cost(stub, tmp_pa
     assert "model calls" in done.output
     resolved = (out / "resolved.toml").read_text(encoding="utf-8")
     assert 'model = "Qwen/Qwen3-32B"' in resolved
-    records = [json.loads(line) for f in (out / "rows").iterdir() for line in f.read_text().splitlines()]
+    records = [r for f in (out / "rows").iterdir() for r in read_lines(f)]
     stages = [c["stage"] for r in records if "trace" in r for c in r["trace"]["calls"]]
     assert set(stages) == {"generator", "verifier", "selector"}
     everything = [done.output, *(f.read_text("utf-8", "replace") for f in out.rglob("*") if f.is_file())]
