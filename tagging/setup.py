@@ -8,7 +8,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.domains import DOMAINS
 from ..data.folder import DataFolder
+from ..data.kept_index import kept_release
 from ..data.taxonomies import domain_of, find_taxonomy
 from ..programs.presets import learns, scopes
 from ..retrievers.base import Retriever, Where
@@ -31,6 +33,8 @@ from .row import BEST_VOTE, Row, Scope, best_row, named_row
 if TYPE_CHECKING:
     from ..programs.methods import Parts
     from .notes.coder import Coder
+
+RELEASES = {domain.taxonomy: domain for domain in DOMAINS.values()}
 
 BM25 = {"kind": "bm25"}
 """The retriever where no index folder is given."""
@@ -79,7 +83,8 @@ class Ready:
 class Setup:
     """What a :class:`~.tagger.Tagger` is made of; see its arguments.
 
-    ``index`` is the folder of the taxonomy's index, or empty; ``source`` gives the precedents, if any.
+    ``index`` is the folder of an index that was named, ``kept`` that of a release's kept one; either may be
+    empty. ``source`` gives the precedents, if any.
 
     Raises:
         InputError: no such taxonomy, program or schema; settings that do not fit one another.
@@ -102,9 +107,12 @@ class Setup:
         if self.named is not None and self.named.spec.needs_gold:
             raise InputError(f"{program!r} is an oracle: it needs the gold concept and cannot tag")
         self.scope, self.folder, self.company = scope, folder, company
-        self.index = ""
+        self.index = self.kept = ""
         if isinstance(taxonomy, Taxonomy):
             self.taxonomy, self.domain = taxonomy, domain_of(taxonomy.name)
+        elif retriever is None and str(taxonomy) in RELEASES:
+            self.domain = RELEASES[str(taxonomy)]
+            self.taxonomy, self.kept = kept_release(self.domain, folder)
         else:
             self.taxonomy, self.domain = find_taxonomy(taxonomy, folder)
             self.index = str(taxonomy) if Path(taxonomy).is_dir() else ""
@@ -120,6 +128,8 @@ class Setup:
             raise InputError(f"--precedent-scope: no already-tagged facts fit {self.taxonomy.name}")
 
     def _stored(self) -> Mapping[str, Any]:
+        if self.kept:
+            return {"kind": "bm25", "index": self.kept}
         return {"kind": read_manifest(self.index)["kind"], "index": self.index} if self.index else BM25
 
     def _source(self, precedents: Sequence[Path]) -> PrecedentSource | None:

@@ -6,7 +6,9 @@ Test modules cannot import from here (every file is imported by its path), so cl
 from __future__ import annotations
 
 import json
+import os
 import re
+import tempfile
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +29,8 @@ settings.register_profile("abduce", deadline=None)
 settings.load_profile("abduce")
 
 pytest_plugins = ("clinical_release", "qa_data")
+
+os.environ.setdefault("ABDUCE_INDEXES", str(Path(tempfile.gettempdir()) / "abduce-test-indexes"))
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT / ".." / "shared" / "data"
