@@ -1,5 +1,6 @@
 # make demo         the main job on the bundled filings: no model, no GPU, no download of data
 # make test         tests against an installed wheel, ruff, the type checker and import-linter
+# make test-hostile files and servers that are made to harm
 # make test-live    tests that start a real model server, and long comparisons
 # make test-browser tests of the pages in a headless Chromium
 # make pages        the pages of web/assets from their sources in web/src (needs node; nothing else does)
@@ -17,7 +18,7 @@ export HF_HUB_OFFLINE ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 2
 
-.PHONY: demo test test-live test-browser lint pages check-pages bench lock newest clean
+.PHONY: demo test test-live test-hostile test-browser lint pages check-pages bench lock newest clean
 
 # The environment: a stamp for each set of packages, made again only when what it is made of changes.
 $(VENV)/core.stamp: pyproject.toml requirements.lock
@@ -61,7 +62,10 @@ check-pages: web/src/node_modules/.stamp
 	cd web/src && npm run --silent check && npm test --silent && npm run --silent build -- --check
 
 test: lint check-pages
-	$(BIN)/pytest tests -q -n $(WORKERS) -m "not live and not browser"
+	$(BIN)/pytest tests -q -n $(WORKERS) -m "not live and not browser and not hostile"
+
+test-hostile: $(VENV)/wheel.stamp $(VENV)/dev.stamp
+	$(BIN)/pytest tests/hostile -q -s -m hostile
 
 test-live: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	$(BIN)/pytest tests -q -m live

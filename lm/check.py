@@ -12,6 +12,7 @@ from typing import Any, Literal
 from ..programs.adapter import answer_format
 from ..programs.logprobs import TOP, Unreadable, letter_chances, read_tokens
 from ..programs.reply import json_object, json_value
+from ..signatures.outside import plain
 from .faults import redact, server_words
 from .profiles import Profile
 from .wire import LeadsElsewhere, TooLarge, TransportRequest, Unreachable, Wire
@@ -91,7 +92,10 @@ class Endpoint:
 
 
 class Refused(Exception):
-    """The endpoint did not answer a probe; the text says why and holds no key."""
+    """The endpoint did not answer a probe; the text says why, in one line, and holds no key."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(plain(" ".join(said.split()))[:500])
 
 
 def check(profile: Profile, url: str, timeout: float = 120.0) -> list[Finding]:

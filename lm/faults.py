@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from ..signatures.outside import plain
+
 
 class Fault(StrEnum):
     """What went wrong with one attempt, as counters and reports name it."""
@@ -228,7 +230,7 @@ def describe(
         Fault.REFUSED: f"the server refuses the request; {advice_on_refusal(status, said, at)}",
     }
     tried = "" if attempts == 1 else f" ({attempts} tries in {elapsed:.0f} s)"
-    said = " ".join(said.split())[:400]
+    said = plain(" ".join(said.split()))[:400]
     return f"{fault.value} at {at}{tried}: {said or 'no reply'}; {advice[fault]}"
 
 
