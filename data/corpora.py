@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def load_corpus(name: str, folder: DataFolder | None = None) -> Corpus:
     if name.startswith("hf:"):
         return Corpus.of_rows(_hub_rows(name[3:]), Path(name), name[3:])
     path = Path(name)
-    if path.is_dir():
+    if os.path.isdir(path):
         return Corpus.of_rows(_folder_rows(path), path, path.name)
     if path.suffix.lower() in TEXT_FILES:
         return Corpus.of_rows(_text_rows(path), path, path.stem)

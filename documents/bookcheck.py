@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..retrievers.errors import InputError
+from ..retrievers.outside import check_regular
 from .grid import MAX_CELLS
 
 MAX_UNPACKED = 256 * 1024 * 1024
@@ -48,17 +49,15 @@ def check_book(path: Path) -> list[tuple[str, str]]:
     Raises:
         InputError: no such file, not a workbook, too large, or with a document type declaration.
     """
+    check_regular(path)
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
             _check_sizes(path, parts)
             count = _Count(path)
             for part in parts:
-                if part.filename.lower().endswith((".xml", ".rels", ".vml")):
-                    count.part(archive, part)
+                count.part(archive, part)
             return count.unvalued
-    except FileNotFoundError as e:
-        raise InputError("no such file", file=path) from e
     except (zipfile.BadZipFile, OSError, RuntimeError, EOFError, zlib.error, lzma.LZMAError) as e:
         raise InputError(f"is not an Excel workbook ({e})", file=path) from e
 
@@ -84,17 +83,21 @@ class _Count:
         self.inside = ""
 
     def part(self, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
+        """Count a part, whatever its name: a workbook may keep a sheet under any."""
         from lxml import etree
 
         self.texts = part.filename.lower().endswith("sharedstrings.xml")
         self.sheet = part.filename.rpartition("/")[2].removesuffix(".xml")
         parser = etree.XMLParser(target=self, resolve_entities=False, no_network=True, load_dtd=False)
+        named_so = part.filename.lower().endswith((".xml", ".rels", ".vml"))
         try:
             with archive.open(part) as stream:
                 for chunk in iter(lambda: stream.read(_CHUNK), b""):
                     parser.feed(chunk)
             parser.close()
         except etree.XMLSyntaxError as e:
+            if not named_so:
+                return  # a picture, or what openpyxl could not read either
             raise InputError(f"cannot be read as a workbook: {part.filename}: {e.msg}", file=self.path) from e
 
     def doctype(self, *_: Any) -> None:

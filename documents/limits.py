@@ -1,7 +1,7 @@
 """What a page or a Markdown text may hold, counted in one pass before a parser sees it.
 
-Parsers take a time that grows with the square of the attributes of a tag, and long for every tag and for every
-bracket that may begin a link.
+Parsers take a time that grows with the square of the attributes of a tag, and long for every tag and for
+every bracket that may begin a link.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..retrievers.errors import InputError
+from .limits import check_page
 from .source import Utf8, find_encoding, open_bytes
 
 ABOUT = frozenset(
@@ -47,6 +48,7 @@ def open_page(path: Path) -> tuple[Page, bool]:
         InputError: unreadable, or it declares entities.
     """
     page = Page(encoding=find_encoding(path))
+    check_page(path, page.encoding)
     with open_bytes(path) as stream:
         head = stream.read(65_536)
     as_xml = _XHTML.search(head[:4096]) is not None

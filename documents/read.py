@@ -10,6 +10,7 @@ from ..retrievers.precedents.loci import company_key, same_company
 from .document import Document
 from .html import parse_blocks
 from .identity import content_digest, declared_filing
+from .limits import check_markdown
 from .markdown import read_markdown
 from .page import NotWellFormed, Page, open_page
 from .pdf import read_pdf
@@ -71,7 +72,7 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
         document.add_blocks(read_workbook(path, document.pass_over))
     elif kind in MARKDOWN:
         page = Page()
-        document.add_blocks(read_markdown(read_text(path), path, page))
+        document.add_blocks(read_markdown(check_markdown(read_text(path), path), path, page))
         _alone(page, document)
     elif kind == ".txt":
         document.add_blocks(read_plain(read_text(path), str(path)))

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
+MAX_TEXT = 2_000
+"""Characters of a complaint: what it quotes may be of any length."""
+
+
 class InputError(ValueError):
     """Bad input. Its text is one line that names the file, line and field where they are known.
 
@@ -32,7 +36,8 @@ class InputError(ValueError):
     ) -> None:
         place = ":".join(str(p) for p in (file, line) if p is not None)
         parts = [p for p in (place, f"field {field!r}" if field else "", " ".join(message.split())) if p]
-        super().__init__(plain(": ".join(parts)))
+        text = plain(": ".join(parts))
+        super().__init__(text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} ...")
 
     @classmethod
     def of_validation(

@@ -154,7 +154,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     """
     folder = Path(folder)
     path = folder / MANIFEST
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise InputError("is not an index folder (it has no manifest.json)", file=folder)
     try:
         manifest = read_json(path)

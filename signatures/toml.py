@@ -75,7 +75,7 @@ def named_text(name: str, folder: Traversable, what: str) -> str:
         try:
             return regular_text(path)
         except Unreadable as e:
-            if not path.exists():
+            if str(e).startswith("no such file"):
                 raise ValueError(f"no {what} file {name}") from None
             raise ValueError(f"the {what} file {name} {e}") from None
     found = folder / f"{name}.toml"

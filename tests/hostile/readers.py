@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,16 @@ from typing import Any
 
 def _all(things: Iterable[Any]) -> int:
     return sum(1 for _ in things)
+
+
+def _as(path: Path, name: str) -> Path:
+    """A folder in which the path goes by a name; the path itself where it can be in none."""
+    folder = Path(tempfile.mkdtemp(dir=tempfile.gettempdir() if not path.parent.is_dir() else path.parent))
+    try:
+        (folder / name).symlink_to(path)
+    except (OSError, ValueError):
+        return path
+    return folder
 
 
 def _document(path: Path) -> object:
@@ -103,19 +114,13 @@ def _state(path: Path) -> object:
 def _manifest(path: Path) -> object:
     from abduce.retrievers.store import read_manifest
 
-    folder = path.parent / f"{path.name[:40]}.index"
-    folder.mkdir()
-    (folder / "manifest.json").symlink_to(path)
-    return read_manifest(folder)
+    return read_manifest(_as(path, "manifest.json"))
 
 
 def _run(path: Path) -> object:
     from abduce.eval.runs.run import Run
 
-    folder = path.parent / f"{path.name[:40]}.run"
-    folder.mkdir()
-    (folder / "run.json").symlink_to(path)
-    return Run.load(folder)
+    return Run.load(_as(path, "run.json"))
 
 
 def _note(path: Path) -> object:

@@ -59,6 +59,7 @@ class Worker:
         self.process.stdin.write(json.dumps(case) + "\n")
         self.process.stdin.flush()
         try:
+            assert json.loads(self.lines.get(timeout=120)) == {"placed": True}
             line = self.lines.get(timeout=SECONDS)
         except queue.Empty:
             self.stop()

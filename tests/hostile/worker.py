@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,8 @@ class Watch:
             self.seen.append(f"{event} {full}")
 
 
-def judge(name: str, case: str, watch: Watch) -> dict[str, Any]:
-    """Give one input to one reader."""
+def judge(name: str, case: str, watch: Watch, placed: Callable[[], None]) -> dict[str, Any]:
+    """Give one input to one reader; ``placed`` is called once the input is made."""
     from abduce.retrievers.errors import InputError
 
     reader = BY_NAME[name]
@@ -90,6 +91,7 @@ def judge(name: str, case: str, watch: Watch) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     try:
         path = place(reader, case, folder)
+        placed()
         watch.folder, watch.seen = str(folder), []
         try:
             reader.read(path)
@@ -125,9 +127,13 @@ def main() -> None:
         importlib.import_module(module)
     sys.addaudithook(watch)
     print(json.dumps({"ready": True}), file=out, flush=True)
+
+    def tell(answer: dict[str, Any]) -> None:
+        print(json.dumps(answer), file=out, flush=True)
+
     for line in sys.stdin:
         name, case = json.loads(line)
-        print(json.dumps(judge(name, case, watch)), file=out, flush=True)
+        tell(judge(name, case, watch, lambda: tell({"placed": True})))
 
 
 if __name__ == "__main__":
