@@ -84,7 +84,7 @@ class RunFolder:
             InputError: it is not JSON, or of another format.
         """
         path = self.path / "run.json"
-        found = read_json(path) if path.exists() else None
+        found = read_json(path) if os.path.lexists(path) else None
         if found is not None and found.get("format") != FORMAT:
             raise InputError(
                 f"is of format {found.get('format')} (abduce {found.get('abduce', '?')}); this is abduce "

@@ -17,7 +17,9 @@ def _all(things: Iterable[Any]) -> int:
 
 def _as(path: Path, name: str) -> Path:
     """A folder in which the path goes by a name; the path itself where it can be in none."""
-    folder = Path(tempfile.mkdtemp(dir=tempfile.gettempdir() if not path.parent.is_dir() else path.parent))
+    if "\0" in path.name or not path.parent.is_dir() or path.parent == Path():
+        return path
+    folder = Path(tempfile.mkdtemp(dir=path.parent))
     try:
         (folder / name).symlink_to(path)
     except (OSError, ValueError):

@@ -14,6 +14,7 @@ import resource
 import shutil
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +94,7 @@ def judge(name: str, case: str, watch: Watch, placed: Callable[[], None]) -> dic
         path = place(reader, case, folder)
         placed()
         watch.folder, watch.seen = str(folder), []
+        began = time.process_time()
         try:
             reader.read(path)
             answer["end"] = "read"
@@ -109,6 +111,7 @@ def judge(name: str, case: str, watch: Watch, placed: Callable[[], None]) -> dic
         except BaseException:  # noqa: BLE001 - whatever it is, it is told
             answer |= {"end": "traceback", "said": traceback.format_exc()[-1500:]}
         watch.folder = None
+        answer["seconds"] = time.process_time() - began
         if watch.seen:
             answer |= {"end": "did more", "said": "; ".join(watch.seen)[:500]}
     finally:
