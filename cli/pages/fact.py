@@ -18,6 +18,7 @@ from ...programs.window import support_of
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.tokenize import tok_set
 from ...signatures.types import UNRESOLVED, Fact, Judgement, Verdict
+from ...tagging.evidence import evidence_of
 from ...tagging.tagger import Trail
 
 MARKS = {
@@ -59,6 +60,8 @@ def explain_fact(trail: Trail, top: int = 10) -> RenderableType:
     shown = list(prediction.ranking.ids[:top])
     blocks += [_verdicts(judged, parts, trace, shown, gold) for judged in trace.judged]
     blocks.append(_ranking(prediction, parts.taxonomy, gold, top))
+    if reasons := evidence_of(fact, prediction, parts.taxonomy):
+        blocks.append(Text(f"Evidence: {reasons}"))
     if gold:
         rank = prediction.ranking.rank_of(gold)
         place = f"rank {rank}" if rank else f"not among the {len(prediction.ranking)} ranked"

@@ -51,6 +51,7 @@ def test_it_shows_the_tags_or_explains_one(cli, pages):
     said = " ".join(cli(*given, "--explain", fact, columns=120).out.split())
     assert "2 groups of equal precedents were allowed to vote" in said
     assert "2 of 2 concepts pass the datatype filter" in said
+    assert "Evidence: precedent " in said
     assert "Gold (for comparison only; no method has seen it): T0, rank 1" in said
 
 
