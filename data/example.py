@@ -11,7 +11,7 @@ import orjson
 from pydantic import BaseModel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Example:
     """One fact or question.
 

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from ...data.domains import Domain
 from ...data.example import Example, fingerprint
+from ...data.facts import FactsOf
 from ...data.folder import DataFolder, domain_named, file_fingerprint
 from ...data.parts import make_parts
 from ...programs.methods import PROGRAMS, Parts, build, check_replay
@@ -147,9 +148,9 @@ class TaxonomyBench:
     def rows(self, experiment: TaxonomyExperiment, session: Session) -> Sequence[Row]:
         source = domain_precedents(self.folder, self.domain)
         if source is not None:
-            source = source.for_facts([e.inputs["fact"] for e in session.examples])
+            source = source.for_facts(FactsOf(session.examples))
         parts = make_parts(self.taxonomy, self.domain, experiment.retriever, precedents=source)
-        parts = replace(parts, facts=[e.inputs["fact"] for e in session.examples])
+        parts = replace(parts, facts=FactsOf(session.examples))
         learned = ""
         if source is not None and any(learns(r.spec) for r in experiment.rows):
             model = TrainedOnce(source, parts, self._judged(), on_note=session.note)

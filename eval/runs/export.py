@@ -64,7 +64,9 @@ def write_trec(run: Run, folder: str | Path) -> list[Path]:
             ranking = record.get("ranking")
             if not isinstance(ranking, Mapping):
                 raise InputError(f"row {row.name!r} has no rankings to export")
-            rankings[record["seed"]][record["id"]] = TrecRanking(ranking["ids"], ranking["scores"])
+            ids = ranking["ids"]  # a context of passages has an order and no scores
+            scores = ranking.get("scores") or range(len(ids), 0, -1)
+            rankings[record["seed"]][record["id"]] = TrecRanking(ids, scores)
         for seed, found in rankings.items():
             name = file_name(row.name) + (f".seed{seed}" if len(row.seeds) > 1 else "")
             paths.append(folder / f"{name}.trec")
