@@ -52,20 +52,15 @@ def spread(examples: Sequence[Example], n: int, seed: int = 0) -> list[Example]:
 
 
 def sampled(examples: Sequence[Example], n: int, group: str = "") -> list[Example]:
-    """A sample of at most ``n`` examples (of each value of ``group``, where one is named), in their order.
+    """A sample of at most ``n`` examples (of each value of ``group``, where one is named), in their order, from
+    as many source contexts as possible (:func:`spread`).
 
-    Whole source contexts are drawn, the last of them cut at ``n``: intervals resample contexts, so a sample
-    keeps the mix of facts per context. The same call draws the same examples, and a larger ``n`` only adds.
+    The same call draws the same examples, and a larger ``n`` only adds.
     """
-    strata: dict[str, dict[str, list[Example]]] = {}
+    strata: dict[str, list[Example]] = {}
     for example in examples:
-        contexts = strata.setdefault(example.groups.get(group, ""), {})
-        contexts.setdefault(example.cluster or example.id, []).append(example)
-    kept: set[str] = set()
-    for contexts in strata.values():
-        names = list(contexts)
-        drawn = [e for i in np.random.default_rng(0).permutation(len(names)) for e in contexts[names[i]]]
-        kept |= {e.id for e in drawn[:n]}
+        strata.setdefault(example.groups.get(group, ""), []).append(example)
+    kept = {e.id for stratum in strata.values() for e in spread(stratum, n)}
     return [e for e in examples if e.id in kept]
 
 
