@@ -52,8 +52,8 @@ def spread(examples: Sequence[Example], n: int, seed: int = 0) -> list[Example]:
 
 
 def sampled(examples: Sequence[Example], n: int, group: str = "") -> list[Example]:
-    """A sample of at most ``n`` examples (of each value of ``group``, where one is named), in their order, from
-    as many source contexts as possible (:func:`spread`).
+    """A sample of at most ``n`` examples (of each value of ``group``, where one is named), in their order,
+    from as many source contexts as possible (:func:`spread`).
 
     The same call draws the same examples, and a larger ``n`` only adds.
     """
