@@ -22,8 +22,8 @@ from ..tables import Cell, Table, Value
 from .fhs_contrasts import case_heads, coverage_interaction, failing_labels, headroom, within_groups
 from .fhs_figures import Rounds, RowFigures, SeedFigures, figures
 
-CASES = 12
-"""A run of at most so many facts gets the table of ranks by case."""
+CASES, HEADS = 12, 4
+"""A run of at most so many facts gets the table of ranks by case, and the heads of verified rankings."""
 
 COVERAGE = ("Pr(gold in U)", "Pr(gold in top K)", "consolidation loss", "mean |U|")
 VERIFIER = (
@@ -80,6 +80,7 @@ def fhs_tables(run: Run) -> Iterable[Table]:
     yield from within_groups(run)
     if len(run.examples) <= CASES:
         yield cases_table(run)
+    if len(run.examples) <= HEADS:
         yield from case_heads(run)
 
 

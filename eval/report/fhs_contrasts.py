@@ -93,6 +93,7 @@ def failing_labels(run: Run) -> Table:
     """The concepts that their own label does not retrieve at rank 1, by name (paper: E.1)."""
     golds = {e.id: strip_namespace(str(e.gold)) for e in run.examples}
     body: list[list[Value]] = []
+    notes = []
     for row in run.rows:
         spec = row.settings.get("spec", {})
         if spec.get("program") != "probe" or spec.get("options", {}).get("text") != "label":
@@ -102,10 +103,13 @@ def failing_labels(run: Run) -> Table:
             if record["status"] == "ok":
                 ids, gold = record["ranking"]["ids"], golds[record["id"]]
                 asked[gold] = "" if ids[:1] == [gold] else (ids[0] if ids else "nothing")
-        failing = [f"{gold} (first: {first})" for gold, first in sorted(asked.items()) if first]
-        body += [[row.name, len(asked), len(failing), "; ".join(failing) or "none"]]
-    columns = ["row", "concepts", "failing", "which"]
-    return Table(columns, body, "Concepts that their own label does not put first")
+        failing: list[list[Value]] = [
+            [row.name, gold, first] for gold, first in sorted(asked.items()) if first
+        ]
+        notes.append(f"{row.name}: {len(failing)} of {len(asked):,} gold concepts.")
+        body += failing
+    columns = ["row", "concept", "put first"]
+    return Table(columns, body, "Concepts that their own label does not put first", notes)
 
 
 HEAD = 8

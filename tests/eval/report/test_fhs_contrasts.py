@@ -83,7 +83,9 @@ def test_the_concepts_that_their_label_does_not_find():
     probe = {"spec": {"program": "probe", "options": {"text": "label"}}}
     whole = {"spec": {"program": "probe", "options": {"text": "label+definition"}}}
     result = made("a", settings={"a": probe, "b": whole}, a=[2] * N, b=[2] * N)
-    assert c.failing_labels(result).rows == [["a", 1, 1, "g (first: x1)"]]
+    table = c.failing_labels(result)
+    assert table.rows == [["a", "g", "x1"]]
+    assert table.notes == ["a: 1 of 1 gold concepts."]
 
 
 def test_the_head_of_a_case():
