@@ -28,6 +28,7 @@ from typing import Any
 
 import orjson
 from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...data.example import fingerprint
 from ...retrievers import outside
@@ -43,6 +44,30 @@ def file_name(row: str) -> str:
         return row
     safe = re.sub(r"[^A-Za-z0-9+-]+", "_", row).strip("_")[:80]
     return f"{safe}-{hashlib.blake2b(row.encode(), digest_size=3).hexdigest()}"
+
+
+class ContentsRow(BaseModel):
+    """What ``run.json`` says of a row. Where its records lie follows from its name, not from here."""
+
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False)
+
+    row: str
+    key: str
+    seeds: list[int]
+    reference: dict[str, float]
+
+
+class Contents(BaseModel):
+    """What ``run.json`` must hold."""
+
+    model_config = ConfigDict(extra="allow")
+
+    experiment: str
+    data: str
+    baseline: str | None
+    codec: str
+    measures: list[str]
+    rows: list[ContentsRow]
 
 
 class RunFolder:
@@ -93,6 +118,11 @@ class RunFolder:
             )
         if found is not None and found.pop("seal", "") != fingerprint(found):
             raise InputError("is damaged or was edited: it does not match its own seal", file=path)
+        if found is not None:
+            try:
+                Contents.model_validate(found)
+            except ValidationError as e:
+                raise InputError.of_validation(e, file=path) from None
         return found
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:

@@ -77,7 +77,7 @@ class Run:
         measures = manifest["measures"] if codec is None else codec.measures
         rows = []
         for entry in manifest["rows"]:
-            file, settings = folder.path / entry["file"], {}
+            file, settings = folder.row_path(entry["row"]), {}
             seeds, outcomes = entry["seeds"], Outcomes(entry["seeds"], examples)
             if file.exists():
                 lines = read_lines(file, head_only=codec is None)

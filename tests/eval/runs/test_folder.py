@@ -15,6 +15,7 @@ import made_runs
 import pytest
 from abduce.eval.runs import log as runlog
 from abduce.eval.runs import names
+from abduce.eval.runs.folder import RunFolder
 from abduce.eval.runs.run import Run
 from abduce.eval.runs.runner import run
 from abduce.retrievers.errors import InputError
@@ -332,3 +333,32 @@ def test_no_space_left_cuts_the_line_back(tmp_path: Path, monkeypatch: pytest.Mo
         log.append(b'{"id":2}')
     log.close()
     assert (tmp_path / "rows" / "a.log").read_bytes() == runlog.header_line({"format": 2, "key": "k"}) + line
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"rows": "none"}, "rows"),
+        ({"rows": [{"row": 7}]}, r"rows\.0"),
+        ({"measures": [1]}, "measures"),
+        ({"experiment": None}, "experiment"),
+    ],
+)
+def test_a_run_file_that_is_sealed_and_wrong_is_one_line(tmp_path: Path, change: dict, why: str) -> None:
+    run([row("a")], examples(), codec=CODEC, out=tmp_path)
+    folder = RunFolder(tmp_path)
+    contents = folder.manifest()
+    assert contents is not None
+    folder.write_manifest(contents | change)
+    with pytest.raises(InputError, match=why):
+        Run.load(tmp_path)
+
+
+def test_a_run_file_names_no_path_outside(tmp_path: Path) -> None:
+    got = run([row("a")], examples(), codec=CODEC, out=tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
+    contents = folder.manifest()
+    assert contents is not None
+    contents["rows"][0]["file"] = "../../elsewhere.log"
+    folder.write_manifest(contents)
+    assert Run.load(tmp_path / "run").summary() == got.summary()
