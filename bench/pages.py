@@ -60,7 +60,8 @@ TYPE = """async (text) => {
       const watch = new MutationObserver(() => { watch.disconnect(); done(); });
       const all = { subtree: true, childList: true, attributes: true, characterData: true };
       watch.observe(document.querySelector('.search'), all);
-      setTimeout(() => { watch.disconnect(); done(); }, 500);
+      // Where a letter changes nothing that is shown, the second frame ends the wait.
+      requestAnimationFrame(() => requestAnimationFrame(() => { watch.disconnect(); done(); }));
     });
     set.call(input, text.slice(0, i));
     input.dispatchEvent(new Event('input', { bubbles: true }));

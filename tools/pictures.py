@@ -53,10 +53,11 @@ def main() -> None:
         (folder / "filing.htm").write_text(FILING, encoding="utf-8")
         abduce("review", folder / "filing.htm", "--program", "FHS-phrases", "--out", folder / "review.html")
         browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
-        page = browser.new_page(viewport=SIZE)
+        page = browser.new_page(viewport=SIZE | {"height": 1280})
         page.goto((folder / "report.html").as_uri())
         page.locator("figure svg").first.wait_for()
         page.screenshot(path=ROOT / "docs" / "report.png")
+        page.set_viewport_size(SIZE)
         page.goto(f"{(folder / 'review.html').as_uri()}#order=place")
         page.locator(".panel .candidates").wait_for()
         for key in "aa2":  # two accepted, one corrected, and a vote for what is like it

@@ -10,13 +10,13 @@ Detail = dict[str, Any]
 Numbered = Callable[[str], int]
 """Gives each concept or passage its number in the page."""
 
-TOP = 15
+TOP = 12
 """Candidates of a final order that are kept."""
 
-POOL = 20
+POOL = 12
 """Candidates of a fused pool that are kept."""
 
-HITS = 5
+HITS = 3
 """Hits of one query that are kept."""
 
 WINDOW = 20
