@@ -28,8 +28,8 @@ LOOKED = 0.25
 """The share of the facts that the reviewer may look at."""
 RIGHT = 0.95
 KEYS = 1.3
-"""Keystrokes per fact looked at, at most: of the median filing. One whose concepts no earlier filing has needs
-more, for searching."""
+"""Keystrokes per fact looked at, at most, of the median filing. One whose concepts no earlier filing has
+needs more, for searching."""
 TURNS = 2
 """Turns of nine candidates that the reviewer looks through before searching."""
 LETTERS = 24
