@@ -71,13 +71,16 @@ def question_detail(record: Record, number: Numbered) -> Detail:
         return {"e": _error(record)}
     trace = record["trace"]
     notes = trace["notes"]
-    cited = {str(c) for c in notes.get("cited") or ()}
+    statements = _statements(notes.get("statements") or {})
+    cited = {document for _, _, document, *_ in statements}
     found = notes.get("context") or [{"id": i, "sources": []} for i in record["ranking"]["ids"]]
     detail: Detail = {
         "q": _queries(trace, trace["ids"], number),
-        "x": [[number(c["id"]), c["sources"], int(str(c["id"]) in cited)] for c in found],
+        "x": [[number(c["id"]), c["sources"], int(n in cited)] for n, c in enumerate(found, 1)],
         "a": [record["answer"], record["answer_text"]],
     }
+    if statements:
+        detail["b"] = statements
     if record["options"]:
         detail["o"] = record["options"]
     if record["plan"]:
@@ -89,6 +92,15 @@ def question_detail(record: Record, number: Numbered) -> Detail:
     if record["covered"] is not None:
         detail["w"] = record["covered"]
     return detail | _work(record)
+
+
+def _statements(found: Mapping[str, Sequence[Record]]) -> list[list[Any]]:
+    """What speaks for and against each option: key, stance, passage (from 1), sentence, by whom."""
+    return [
+        [key, str(s["stance"]), s["document"], str(s["sentence"])[:TEXT], str(s["by"])]
+        for key, some in found.items()
+        for s in some
+    ]
 
 
 def other_detail(record: Record, number: Numbered) -> Detail:

@@ -13,6 +13,7 @@ from abduce.data.domains import FINANCE
 from abduce.data.folder import DataFolder
 from abduce.documents.plain_cells import cells_of
 from abduce.eval.report.breakdown import breakdown
+from abduce.eval.report.details import question_detail
 from abduce.eval.report.page import report_data, report_html
 from abduce.eval.report.seen import seen_groups
 from abduce.eval.report.sources import Sources
@@ -147,7 +148,7 @@ def test_bundled_facts_are_found_again_by_their_fingerprint(tmp_path: Path) -> N
 
 
 def made_changed(example: Any) -> Any:
-    return replace(example, gold="Another")
+    return replace(example, gold="Another", version="")
 
 
 def test_seen_means_seen_at_another_company(tmp_path: Path) -> None:
@@ -200,3 +201,38 @@ def test_codec_of_another_family_shows_its_rankings(tmp_path: Path) -> None:
     chunk = json.loads(gzip.decompress(packs["details-0"]))
     assert data["family"] == "mine"
     assert set(chunk["rows"]["base"]["0"]) == {"f"}
+
+
+def test_what_a_question_s_answer_cites_is_marked_in_its_context() -> None:
+    trace = {
+        "queries": [{"form": "q1", "text": "cholera", "hypothesis": None, "round": 0}],
+        "rankings": [{"ids": [0, 1]}],
+        "ids": ["p1", "p2"],
+        "calls": [],
+        "counters": {"retrievals": 1, "left_out": 2},
+        "notes": {
+            "context": [{"id": "p1", "sources": [["q1", 1]]}, {"id": "p2", "sources": [["q1", 2]]}],
+            "statements": {"A": [{"document": 2, "stance": "for", "sentence": "It is.", "by": "model"}]},
+        },
+    }
+    record = {
+        "status": "ok",
+        "trace": trace,
+        "answer": "A",
+        "answer_text": "yes",
+        "options": None,
+        "plan": {"f": ["x"]},
+        "utility": [{"name": "j", "label": "Entailed", "selected": "A"}],
+        "covered": {"A": True},
+        "seconds": 0.5,
+        "ranking": {"ids": ["p1", "p2"]},
+    }
+    detail = question_detail(record, {"p1": 0, "p2": 1}.__getitem__)
+    assert detail["x"] == [[0, [["q1", 1]], 0], [1, [["q1", 2]], 1]]
+    assert detail["b"] == [["A", "for", 2, "It is.", "model"]]
+    assert (detail["a"], detail["l"], detail["u"]) == (
+        ["A", "yes"],
+        {"f": ["x"]},
+        [["j", "Entailed", "A", None]],
+    )
+    assert detail["c"] == {"left_out": 2}

@@ -34,6 +34,18 @@ export function QuestionTrail({ detail, items, gold, question }: Props) {
           <dl class="pairs small">{detail.q.map(([form, query], i) => <><dt key={`t${i}`}>{form}</dt><dd key={`d${i}`}>{query}</dd></>)}</dl>
         </details>
       ) : null}
+      {detail.b ? (
+        <details open>
+          <summary>What speaks for and against the options ({detail.b.length})</summary>
+          <ul class="small">
+            {detail.b.map(([option, stance, passage, sentence, by], i) => (
+              <li key={i}>
+                <strong>{option}</strong> <span class={stance === "for" ? "good" : stance === "against" ? "bad" : "soft"}>{stance}</span> [{passage}] {sentence} <span class="soft">({by})</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      ) : null}
       <details open>
         <summary>Context ({detail.x?.length ?? 0} passages)</summary>
         <ol class="small">

@@ -116,6 +116,7 @@ export interface Detail {
   readonly s?: readonly number[];
   readonly n?: readonly (readonly [concept: number, whose: string, locus: string])[];
   readonly x?: readonly (readonly [passage: number, sources: readonly (readonly [string, number])[], cited: number])[];
+  readonly b?: readonly (readonly [option: string, stance: string, passage: number, sentence: string, by: string])[];
   readonly a?: readonly [key: string | null, text: string | null];
   readonly o?: Readonly<Record<string, string>>;
   readonly l?: unknown;
