@@ -136,9 +136,10 @@ class TableUnits:
 
     @classmethod
     def of(cls, grid: Grid, captions: str, above: str) -> TableUnits:
-        """What a grid's headings (above its first value), its captions and the text above it say."""
+        """What the headings of a grid's labels (above its first value), its captions and the text above it
+        say; what the heading of a column says holds for that column alone."""
         first = next((r for r, row in enumerate(grid.rows) if any(c.figure for c in row)), len(grid.rows))
-        words = [c.text[:200] for row in grid.rows[:first][-12:] for c in row[:20] if c.number is None]
+        words = [row[0].text[:200] for row in grid.rows[:first][-12:] if row and row[0].col == 0]
         return cls(said_in(captions) or said_in("; ".join(words)), said_in(above), _currency(grid))
 
     def nearest(self, row: str, column: str) -> tuple[str, Said] | None:
