@@ -17,9 +17,9 @@ class _Notes(logging.Handler):
         print_note(record.getMessage())
 
 
-def show_log() -> None:
-    """From now on print what ``abduce`` logs; a second call changes nothing."""
+def show_log(level: int = logging.INFO) -> None:
+    """From now on print what ``abduce`` logs at a level or above it; details are logged at DEBUG."""
     log = logging.getLogger("abduce")
-    log.setLevel(logging.INFO)
+    log.setLevel(level)
     if not any(isinstance(handler, _Notes) for handler in log.handlers):
         log.addHandler(_Notes())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
@@ -119,6 +120,9 @@ def tag(
             help="Leave with 0 also where the model was no use for more than half of the facts.",
         ),
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="List where a document has figures that were not read.")
+    ] = False,
 ) -> None:
     """Tag facts with the concepts of a taxonomy.
 
@@ -143,10 +147,13 @@ def tag(
     from ..retrievers.errors import InputError
     from ..retrievers.files import check_writable
     from ..tagging.tagger import Tagger
+    from .notes import show_log
     from .pages.tags import show_problems, show_tags
     from .progress import count_bar
     from .terminal import Console
 
+    if verbose:
+        show_log(logging.DEBUG)
     if out is not None and out.suffix.lower() not in ("", ".csv"):
         said = f"tags are written as CSV, not as {out.suffix}: give a name that ends in .csv"
         raise InputError(said, file=out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from .pdf import read_pdf
 from .plain import read_plain
 from .sheets import read_csv_table, read_workbook
 from .source import read_text
+
+LOG = logging.getLogger("abduce.documents")
 
 HTML = frozenset({".htm", ".html", ".xhtml", ".xml"})
 MARKDOWN = frozenset({".md", ".markdown"})
@@ -85,6 +88,10 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
         raise InputError(_nothing(document), file=path)
     if document.counts["unlabelled"]:
         document.notes.append(f"{document.counts['unlabelled']} values stand in rows without a label")
+    for unread in document.unread:
+        LOG.debug(
+            "not read: %s: %s%s", unread.place, unread.reason, f": {unread.text}" if unread.text else ""
+        )
     if document.passed_over:
         document.notes.append(f"seen and not read: {_counted(document)}")
     return document

@@ -32,6 +32,10 @@ PROVENANCE = (
 stands, and of which source context, filing, company and year it is. ``mention_start`` is the value's place
 in the column ``locus``."""
 
+READ = ("scale", "unit", "stated", "place")
+"""What a document's reader learned of each value beside its headers: the power of ten that its figure stands
+for, its unit, where both were said, and what the source calls its place. No method sees them."""
+
 COLUMNS = (
     "fact_id",
     "locus",
@@ -45,6 +49,7 @@ COLUMNS = (
     "evidence",
     "runner_up_concepts",
     "labelled",
+    *READ,
     *PROVENANCE,
 )
 """Columns of a tags CSV. ``margin`` is the score's distance to the next concept. ``confidence`` is the
@@ -95,6 +100,7 @@ def tag_cells(tag: Tag, serializer: Serializer, top: int, unlabelled: bool = Fal
         "evidence": tag.evidence,
         "runner_up_concepts": "; ".join(tag.ranking.ids[1:top]),
         "labelled": "no" if unlabelled else "",
+        **{name: getattr(fact, name) for name in READ},
         **provenance(fact, serializer),
     }
 

@@ -11,6 +11,7 @@ from ...retrievers.errors import InputError
 from ...retrievers.files import Row, read_rows
 from ...retrievers.outside import open_outside
 from ...retrievers.precedents.shelf import content_key
+from ...signatures.letters import fold, folded_with_places
 from ...signatures.types import Fact, SourceContext
 
 MAX_NOTE = 1_000_000
@@ -129,19 +130,32 @@ def _place(row: Row, text: str, path: Path, line: int) -> tuple[int, int, int]:
         message = f"span [{start}, {end}) is outside the note (0..{len(text)} characters)"
         raise InputError(message, file=path, line=line, field="start")
     inside = text[start:end]
+    if "\r\n" in text and not words and _cuts_a_word(text, start, end):
+        message = (
+            f"span [{start}, {end}) begins or ends inside a word ({inside!r}): the note has CR LF line ends"
+        )
+        raise InputError(f"{message}, each counts as two characters", file=path, line=line, field="start")
     if not inside.strip():
         raise InputError("the span holds white space only", file=path, line=line, field="start")
-    if words and inside.split() != words.split():
+    if words and fold(inside).split() != fold(words).split():
         raise InputError(f"the span holds {inside!r}, not {words!r}", file=path, line=line, field="mention")
     return start, end, max(len(_occurrences(text, inside)), 1)
 
 
+def _cuts_a_word(text: str, start: int, end: int) -> bool:
+    """Whether a span begins or ends between two letters or digits."""
+    edges = [(start - 1, start), (end - 1, end)]
+    return any(a >= 0 and b < len(text) and text[a].isalnum() and text[b].isalnum() for a, b in edges)
+
+
 def _occurrences(text: str, words: str) -> list[tuple[int, int]]:
     """Start and end of the places where words stand in a text as whole words, exactly written; else in any
-    case. White space between them may be any run of it: a note breaks its lines where it likes."""
-    pattern = r"\s+".join(map(re.escape, words.split()))
+    case. White space between them may be any run of it: a note breaks its lines where it likes. Unicode
+    forms, invisible characters and the shapes of apostrophes and dashes make no difference."""
+    plain, places = folded_with_places(text)
+    pattern = r"\s+".join(map(re.escape, fold(words).split()))
     for flags in (0, re.IGNORECASE):
-        found = [m.span() for m in re.finditer(rf"(?<!\w){pattern}(?!\w)", text, flags)]
+        found = [m.span() for m in re.finditer(rf"(?<!\w){pattern}(?!\w)", plain, flags)]
         if found:
-            return found
+            return [(places[start], places[end]) for start, end in found]
     return []
