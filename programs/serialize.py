@@ -51,7 +51,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@dataclass(frozen=True, config=ConfigDict(allow_inf_nan=False, strict=True))
+@dataclass(frozen=True, config=ConfigDict(allow_inf_nan=False, strict=True, extra="forbid"))
 class Serializer:
     """How the facts of one domain are written down.
 

@@ -7,6 +7,8 @@ from abduce.signatures.dimensions import Dimension, load_schema
 from abduce.signatures.types import Concept
 
 PAPER = load_schema("us-gaap-paper")
+MODEL_FREE = ("finance-no-model", "finance-precedents", "finance-trained")
+"""Experiments of abduce's own, which reproduce no table."""
 
 
 def test_the_categories_are_those_of_abduces_own_vocabulary(schema):
@@ -85,7 +87,7 @@ def test_every_experiment_that_reproduces_the_finance_tables_uses_it():
     from abduce.eval.experiments.files import bundled_experiments, load_experiment
 
     for name in bundled_experiments():
-        if name.startswith("finance") and name not in ("finance-no-model", "finance-precedents"):
+        if name.startswith("finance") and name not in MODEL_FREE:
             rows = load_experiment(name).rows
             own = [r.name for r in rows if r.spec.vocabulary != "paper"]
             assert own in ([], ["FHS, abduce's vocabulary"])
