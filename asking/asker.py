@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.corpora import load_corpus
 from ..data.folder import DataFolder
-from ..data.questions import LabelledQuestion, gold_key, options_by_letter, read_questions, same_answer
+from ..data.questions import LabelledQuestion, read_questions, same_answer
 from ..lm.options import chosen_lm
 from ..programs.rag.rule import AnswerRules
 from ..retrievers.errors import InputError, describe
 from ..retrievers.registry import named
-from ..signatures.options import option_problem
 from ..signatures.types import Question
 from .answer import Answer, AskedQuery, Found, Judgement, Passage, Plan, Statement
+from .asked import as_question, right_option
 
 if TYPE_CHECKING:
     from ..lm.models import Models
@@ -114,7 +114,7 @@ class Asker:
             dspy.LMError: the model could not be reached, or refused the request.
         """
         asked = as_question(question, options)
-        key = _gold(asked, gold) if asked.options else gold
+        key = right_option(asked, gold) if asked.options else gold
         models = self._served(judged=key is not None)
         return self._answer(asked, key, models, judged=key is not None and bool(asked.options))
 
@@ -369,37 +369,3 @@ def _corpus(corpus: str | Path | Corpus, data: str | Path | None) -> Corpus:
     if isinstance(corpus, str | Path):
         return load_corpus(str(corpus), DataFolder.find(data))
     return corpus
-
-
-def as_question(question: str | Question, options: Mapping[str, str] | Sequence[str] = ()) -> Question:
-    """A question from its text and options.
-
-    Raises:
-        InputError: it is empty, or has one option or more than ten, an empty one, or one twice.
-    """
-    if isinstance(question, Question):
-        if options:
-            raise InputError("a whole question brings its own options", field="options")
-        text, options = question.text, question.options
-    else:
-        text = question
-    if not text.strip():
-        raise InputError("the question is empty", field="question")
-    try:
-        keyed = options if isinstance(options, Mapping) else options_by_letter(options)
-    except ValueError as e:
-        raise InputError(str(e), field="options") from e
-    if keyed and (problem := option_problem(keyed)):
-        raise InputError(problem, field="options")
-    if isinstance(question, Question):
-        return question
-    return Question(question_id="question", text=text, options={k: t.strip() for k, t in keyed.items()})
-
-
-def _gold(question: Question, gold: str | None) -> str | None:
-    if gold is None:
-        return None
-    key = gold_key(gold, question.options)
-    if key is None:
-        raise InputError(f"{gold!r} is none of the options {list(question.options.values())}", field="gold")
-    return key

@@ -88,7 +88,8 @@ def ask(
 
         abduce ask questions.csv --corpus notes/ --lm my-model.toml --out answers.csv
     """
-    from ..asking.asker import Asker, as_question
+    from ..asking.asked import as_question
+    from ..asking.asker import Asker
     from ..data.corpora import CORPORA
     from ..data.folder import DataFolder
     from ..lm.options import chosen_lm
