@@ -28,7 +28,7 @@ from .calibration import Calibration, bundled_calibration, precedents_print
 from .models import ModelFolder, bundled_model
 from .numeric import is_number
 from .precedents import PrecedentSource, bundled_precedents, domain_precedents
-from .row import BEST_VOTE, Row, Scope, best_row, named_row
+from .row import BEST_TRAINED, BEST_VOTE, Row, Scope, best_row, named_row
 
 if TYPE_CHECKING:
     from ..programs.methods import Parts
@@ -244,7 +244,7 @@ class Setup:
             better = "those of other companies are not used: none that come with abduce fit this taxonomy"
         else:
             better = f"{source.stored.about} that come with abduce vote"
-            if row.name == BEST_VOTE["others"]:
+            if row.name in (BEST_VOTE["others"], BEST_TRAINED):
                 better += "; the company's own tagged filings (--precedents) would be better"
         tell(f"tagged by {row.name!r}: {better}")
 
