@@ -18,6 +18,9 @@ from ..signatures.toml import one_line
 
 FINGERPRINTS = "abduce_fingerprints"
 
+LENGTHS = frozenset({"too_long", "too_short"})
+"""Complaints that say nothing against a demonstration: how many verdicts there are differs by call."""
+
 
 def predictor_fingerprint(signature: type[dspy.Signature]) -> str:
     """Changes whenever a signature's input names or the JSON schemas of its outputs do."""
@@ -80,7 +83,8 @@ def _checked(name: str, state: Any, signature: type[dspy.Signature]) -> None:
                 try:
                     outputs[field].validate_python(value)
                 except ValidationError as e:
-                    raise ValueError(f"{where}: {one_line(e)}") from None
+                    if any(error["type"] not in LENGTHS for error in e.errors()):
+                        raise ValueError(f"{where}: {one_line(e)}") from None
 
 
 class Stateful(dspy.Module):

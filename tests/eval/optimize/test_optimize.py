@@ -62,7 +62,7 @@ def test_demonstrations_are_bootstrapped_saved_and_loaded(
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "cannot be read"), ("{", "not JSON"), ("[]", "x.json"), ("{}", "no fingerprints")],
+    [(None, "no such file"), ("{", "not JSON"), ("[]", "x.json"), ("{}", "no fingerprints")],
 )
 def test_a_bad_state_file_is_refused_in_one_line(text, says, tiny_index, schema, tmp_path):
     path = tmp_path / "x.json"
