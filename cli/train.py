@@ -47,10 +47,8 @@ def train(
 
         abduce train facts_prior.jsonl.gz --data DIR --out model
 
-        abduce train facts_train.jsonl.gz facts_dev.jsonl.gz --taxonomy icd10cm-2018 --data DIR --out
-        clinical-model
+        abduce train mentions.jsonl.gz --taxonomy icd10cm-2018 --data DIR --out clinical-model
     """
-
     from ..data.folder import DataFolder
     from ..data.parts import make_parts
     from ..data.taxonomies import find_taxonomy
