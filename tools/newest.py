@@ -12,7 +12,7 @@ from pathlib import Path
 from requirements import ROOT, requirements
 
 FOLDER = ROOT / "build" / "newest"
-MINUTES = 12
+MINUTES = 8
 """How long installing and testing may take, each."""
 
 
