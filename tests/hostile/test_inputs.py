@@ -11,11 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import hostile_inputs
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from inputs import names
+from hostile_inputs import names
 
 pytestmark = pytest.mark.hostile
 
@@ -32,14 +30,14 @@ WORKERS = 2
 
 
 class Worker:
-    """A process of ``worker.py``; it is started again after an input that hung or ended it."""
+    """A process of ``hostile_worker.py``; it is started again after an input that hung or ended it."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
         self.lines: queue.Queue[str] = queue.Queue()
 
     def start(self) -> None:
-        command = [sys.executable, str(Path(__file__).with_name("worker.py"))]
+        command = [sys.executable, str(Path(hostile_inputs.__file__).with_name("hostile_worker.py"))]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )

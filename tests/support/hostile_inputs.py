@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from readers import READERS, Reader
+from hostile_readers import READERS, Reader
 
 DAMAGED = 34
 """Damaged copies of each reader's sound file."""

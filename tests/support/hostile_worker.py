@@ -22,8 +22,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from inputs import place
-from readers import BY_NAME
+from hostile_inputs import place
+from hostile_readers import BY_NAME
 
 _STARTS = (
     "subprocess.Popen",
