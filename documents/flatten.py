@@ -44,22 +44,31 @@ def attribute(element: Any, name: str) -> str:
 def is_hidden(element: Any) -> bool:
     """Whether an element says itself that it is not shown."""
     style = element.get("style")
-    if style and ("none" in (low := style.lower()) or "hidden" in low) and _HIDDEN.search(style):
-        return True
-    return element.get("hidden") is not None
+    return (style is not None and _hides(style)) or element.get("hidden") is not None
+
+
+@lru_cache(maxsize=4096)
+def _hides(style: str) -> bool:
+    return _HIDDEN.search(style) is not None
 
 
 def indent_of(element: Any) -> float:
     """How far the text of a table cell is moved in, in points (from padding, margin and text-indent)."""
+    inner = (child for child in element if name_of(child) in ("div", "p"))
+    return round(sum(_moves(style) for node in (element, *inner) if (style := node.get("style"))), 1)
+
+
+@lru_cache(maxsize=4096)
+def _moves(style: str) -> float:
+    """How far a style moves its text in, in points."""
     total = 0.0
-    for node in (element, *element.iterchildren("{*}div", "{*}p", "div", "p")):
-        for match in _LENGTH.finditer(node.get("style") or ""):
-            sizes = _SIZE.findall(match["value"])
-            if match["name"].lower() == "padding":
-                sizes = sizes[3:4] if len(sizes) == 4 else sizes[1:2]
-            if sizes:
-                total += float(sizes[0][0]) * _POINTS[sizes[0][1].lower() or "px"]
-    return round(total, 1)
+    for match in _LENGTH.finditer(style):
+        sizes = _SIZE.findall(match["value"])
+        if match["name"].lower() == "padding":
+            sizes = sizes[3:4] if len(sizes) == 4 else sizes[1:2]
+        if sizes:
+            total += float(sizes[0][0]) * _POINTS[sizes[0][1].lower() or "px"]
+    return total
 
 
 class Flat:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -65,10 +66,15 @@ def table_grid(table: Any, what: str = "the table") -> Grid:
                 _span(cell, "colspan"),
                 flat.plain,
                 indent_of(cell) + 4.0 * flat.lead if flat.text else 0.0,
-                name_of(cell) == "th" or bool(_BOLD.search(cell.get("style") or "")),
+                name_of(cell) == "th" or _bold(cell.get("style") or ""),
                 flat.marks,
             )
     return builder.build()
+
+
+@lru_cache(maxsize=4096)
+def _bold(style: str) -> bool:
+    return _BOLD.search(style) is not None
 
 
 def _rows(table: Any) -> Iterator[Any]:

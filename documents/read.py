@@ -129,7 +129,7 @@ def _read_page(path: Path, document: Document) -> Document:
         document.notes.append("the page is not well-formed XML; it was read as HTML")
         document.add_blocks(parse_blocks(path, page))
     _alone(page, document)
-    if not page.tables:
+    if not page.tables and not document.counts["tables"]:
         document.notes.append("the page has no tables; only numbers in its text were read")
     if page.encoding not in ("utf-8", "utf-8-sig"):
         document.notes.append(f"the page is not UTF-8; it was read as {page.encoding}")
