@@ -18,7 +18,7 @@ export HF_HUB_OFFLINE ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 2
 
-.PHONY: demo test test-live test-hostile test-browser lint pages check-pages bench lock newest clean
+.PHONY: demo test test-live test-hostile test-browser lint pages check-pages bench lock newest audit clean
 
 # The environment: a stamp for each set of packages, made again only when what it is made of changes.
 $(VENV)/core.stamp: pyproject.toml requirements.lock
@@ -89,6 +89,14 @@ lock:
 # What the newest versions break: reported, never a failure.
 newest: $(VENV)/wheel.stamp $(VENV)/dev.stamp
 	-$(BIN)/python tools/newest.py
+
+# Known weaknesses of the locked versions: reported, never a failure.
+audit:
+	@mkdir -p build && $(PYTHON) -m venv build/audit && build/audit/bin/python -m pip install -qq pip-audit
+	@-timeout 180 build/audit/bin/pip-audit --no-deps --disable-pip --progress-spinner off -r requirements.lock \
+	> build/audit.txt 2>&1
+	@echo "pip-audit: $$(head -n 1 build/audit.txt)"
+	@echo "pip-audit: $$(grep -c 'could not be audited' build/audit.txt) packages could not be looked up from here; all is in build/audit.txt"
 
 clean:
 	rm -rf build $(VENV) *.egg-info

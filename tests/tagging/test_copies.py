@@ -8,6 +8,7 @@ from functools import partial
 import made_filing
 import pytest
 from abduce.cli.main import app
+from abduce.eval.runs.log import read_lines
 from abduce.retrievers.errors import InputError
 from abduce.tagging.precedents import read_precedents
 from made_filing import tag, write_concepts
@@ -174,7 +175,7 @@ def test_eval_and_calibrate_know_copies_too(folder):
     done = CliRunner().invoke(app, [*command, *where])
     assert done.exit_code == 0, done.output
     assert told in done.stderr
-    records = [json.loads(line) for p in (folder / "run").rglob("*.jsonl") for line in p.open()]
+    records = [r for p in (folder / "run" / "rows").iterdir() for r in read_lines(p)]
     assert len([r for r in records if "trace" in r]) == 32
     assert "'precedents': []" in str(records)
     assert "F2-" not in str(records)
