@@ -63,7 +63,7 @@ class LiveReport:
 
     def _state(self) -> str:
         """What changes when something is written."""
-        rows = sorted((self.folder / "rows").glob("*.jsonl"))
+        rows = sorted((self.folder / "rows").glob("*.log"))
         if not (self.folder / "run.json").is_file():
             return ""
         return " ".join(f"{p.name}:{p.stat().st_size}" for p in rows)

@@ -92,7 +92,10 @@ def test_hcqr(name, models):
     planned = [c for c in trace.calls if c.stage in ("formulate", "rewrite") and c.dropped]
     assert ("plan" in trace.notes) == (not planned)
     assert trace.counters["direct_fallback"] == bool(planned)
-    assert len(prediction.context) >= 1
+    # What the toy model asks for may find nothing; what is found is what its own queries found.
+    found = {id_ for ranking in trace.rankings for id_ in ranking.ids}
+    assert {e.id for e in prediction.context} <= found
+    assert bool(prediction.context) == bool(found)
 
 
 def test_hyde(models):

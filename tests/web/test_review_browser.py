@@ -57,8 +57,11 @@ def test_the_document_is_on_the_left_with_every_fact_marked(served: ServedReview
 
 def test_the_keyboard_alone_decides_and_everything_is_saved(served: ServedReview, watched: Any) -> None:
     page = watched.open(served.server.url, "order=place")
+    expect(page.locator("#document .current")).to_have_count(1)
     page.keyboard.press("a")
+    wait_decided(page, 1)
     page.keyboard.press("r")
+    wait_decided(page, 2)
     page.keyboard.press("2")
     page.keyboard.press("n")
     page.keyboard.press("f")
