@@ -45,8 +45,9 @@ class TableFHS(FHS):
     """FHS whose facts of one table are done together.
 
     The samples of all rows are drawn at the same time; each row has its own queries, pool and window. Then
-    one call per table sees the source context once, and for every row its readings and its window of Kv
-    candidates, and judges them all. Scores are FHS's own. The first fact of a call has the call in its trace;
+    one call sees the source context once, and for every row its readings and its window of Kv candidates, and
+    judges them all; a table of more than :data:`STRINGS` verdicts (12 rows of two readings at Kv = 5, 6 at
+    Kv = 10) takes more calls. Scores are FHS's own. The first fact of a call has the call in its trace;
     ``notes["table"]`` of each says how many were judged together and which of them asked. A call that fails
     after its retry is a failed verification of each of its readings. A fact of a passage, or of no table
     that was given, is done as in FHS.
