@@ -1,4 +1,4 @@
-"""Answers as JSONL (everything) or CSV (one line a question)."""
+"""Answers as JSONL (everything) or CSV (one line per question)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def as_jsonl(answers: Iterable[Answer]) -> str:
 
 
 def as_csv(answers: Iterable[Answer]) -> str:
-    """A header and one line a question. ``cited`` and ``passages`` are passage ids, separated by blanks:
+    """A header and one line per question. ``cited`` and ``passages`` are passage ids, separated by blanks:
     those that the answer rests on, and all of its context."""
     lines = []
     for answer in answers:

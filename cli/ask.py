@@ -61,7 +61,7 @@ def ask(
         Path | None, typer.Option(help="Rules of abduce calibrate RUN_DIR: answers then have a confidence.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object; of a file one a line.")
+        bool, typer.Option("--json", help="Print one JSON object; of a file one per line.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the answers to a file of questions here: .jsonl or .csv.")

@@ -28,7 +28,7 @@ def codiesp(
     ],
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("data/clinical"),
     method: Annotated[
-        Method, typer.Option(help="alignment: words aligned without a model; model: one call a mention.")
+        Method, typer.Option(help="alignment: words aligned without a model; model: one call per mention.")
     ] = Method.alignment,
     lm: Annotated[
         Path | None, typer.Option(help="TOML file with the [lm] table that --method model calls.")

@@ -1,4 +1,4 @@
-"""Progress bars of a run: rows, examples, model calls a second, time left."""
+"""Progress bars of a run: rows, examples, model calls per second, time left."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _drawn(rows: Sequence[Sequence[list[Any]]], numbers: Sequence[int], facts: S
 
 
 def _listed(numbers: Sequence[int], facts: Sequence[Fact]) -> Node:
-    """Facts of a table that is not at hand, one a row under their headers."""
+    """Facts of a table that is not at hand, one per row under their headers."""
     rows: list[Node] = []
     for i in numbers:
         fact = facts[i]

@@ -1,4 +1,4 @@
-"""BM25 with label coverage, one index a datatype (paper: D.3).
+"""BM25 with label coverage, one index per datatype (paper: D.3).
 
 ``s(q, c) = bm25^(q, c) + w_cov * (cov_label + cov_query)``, where ``bm25^`` is the BM25 score
 range-normalised over every document that passes the filter. The term weights are computed by bm25s;

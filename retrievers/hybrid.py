@@ -23,7 +23,7 @@ class HybridRetriever:
     Args:
         parts: at least one retriever; all search the same documents.
         method: ``rrf`` or ``scores``.
-        weights: one a part, at least 0 and not all 0; None: all 1. A part of weight 0 is not asked.
+        weights: one per part, at least 0 and not all 0; None: all 1. A part of weight 0 is not asked.
         kappa: the constant of the reciprocal ranks, above 0.
         depth: how many places each part is asked for (at least the ``k`` of the call).
 

@@ -1,6 +1,6 @@
 """Named prompt sets: the text of each predictor's instructions and the order of its parts.
 
-A set is a TOML file, one table a predictor (``prompts/*.toml``, or a path of the user's own). It
+A set is a TOML file, one table per predictor (``prompts/*.toml``, or a path of the user's own). It
 changes text and order, never types: a table that names other inputs than the signature has, or that
 was written for another fingerprint, is refused.
 """

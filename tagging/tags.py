@@ -27,7 +27,7 @@ class Tags(Sequence[Tag]):
     """The tags of facts, in the facts' order.
 
     Args:
-        tags: one a fact.
+        tags: one per fact.
         taxonomy: what they were tagged with.
         program: the row that tagged.
         serializer: how a fact's place is written.

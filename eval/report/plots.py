@@ -94,7 +94,7 @@ def recall_curve(row: RowResult) -> tuple[list[int], list[float]]:
 
 
 def plot_recall(run: Run, folder: Path) -> list[Path]:
-    """R@k against k (logarithmic), one line a row, the best at the top of the legend."""
+    """R@k against k (logarithmic), one line per row, the best at the top of the legend."""
     curves = [(row.name, i, *recall_curve(row)) for i, row in enumerate(run.rows)]
     curves = [c for c in curves if c[2]]
     if not curves:
@@ -152,7 +152,7 @@ def plot_cost(run: Run, folder: Path, measure: str | None = None) -> list[Path]:
 
 
 def plot_groups(run: Run, folder: Path, field: str, measure: str | None = None) -> list[Path]:
-    """A measure by the values of a field: one cluster of bars a value, one bar a row, 95% intervals."""
+    """A measure by the values of a field: one cluster of bars per value, one bar per row, 95% intervals."""
     measure = measure or headline(run)
     masks = groups_of(run, field)
     rows = [row for row in run.rows if measure in row.values]

@@ -19,7 +19,7 @@ from .trec import TrecRanking, read_qrels, read_run, write_qrels, write_run
 
 
 def write_values(run: Run, path: str | Path) -> None:
-    """Write one line a row, seed and example: groups, status, measures, costs, seconds.
+    """Write one line per row, seed and example: groups, status, measures, costs, seconds.
 
     Args:
         run: what to write.

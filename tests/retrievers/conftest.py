@@ -51,7 +51,7 @@ def us_gaap() -> Taxonomy:
 
 
 class WordVectors:
-    """The normalised sum of a fixed random vector a word: a real encoder's behaviour without a model."""
+    """The normalised sum of a fixed random vector per word: a real encoder's behaviour without a model."""
 
     name = "word-vectors"
     pairs = False

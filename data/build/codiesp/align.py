@@ -56,7 +56,7 @@ def sentences_es(text: str) -> list[Span]:
 
 
 def sentences_en(text: str) -> list[Span]:
-    """Spans of the sentences of a translation, which has one a line."""
+    """Spans of the sentences of a translation, which has one per line."""
     found, at = [], 0
     for line in text.splitlines(keepends=True):
         span = _trim(text, at, at + len(line))

@@ -32,7 +32,7 @@ class Attempt:
 
 
 class Relocator(dspy.Module):
-    """One call a mention; what it answers counts only where it stands in the text, letter by letter.
+    """One call per mention; what it answers counts only where it stands in the text, letter by letter.
 
     The answer is looked for in the aligned sentences first, then in the whole document; of several
     places the one nearest to the mention's relative place in the Spanish text is taken. (The paper
