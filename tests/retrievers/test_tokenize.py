@@ -12,6 +12,7 @@ from abduce.retrievers.tokenize import (
     tokenizer_hash,
     tokenizer_named,
 )
+from abduce.signatures.letters import tidy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,7 +46,8 @@ def test_acronyms_digits_and_underscores_split() -> None:
 
 
 def slow_tok(text: str) -> list[str]:
-    """Runs of the text, then those of its camel-case split, each normalised."""
+    """Runs of the visible text, then those of its camel-case split, each normalised."""
+    text = tidy(text)
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", text)
     tokens = []
     for word in re.findall(r"[^\W_]+", text) + re.findall(r"[^\W_]+", spaced):
