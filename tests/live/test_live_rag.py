@@ -95,7 +95,6 @@ def test_hcqr(name, models):
     # What the toy model asks for may find nothing; what is found is what its own queries found.
     found = {id_ for ranking in trace.rankings for id_ in ranking.ids}
     assert {e.id for e in prediction.context} <= found
-    assert bool(prediction.context) == bool(found)
 
 
 def test_hyde(models):
