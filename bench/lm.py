@@ -1,4 +1,4 @@
-"""The model layer: one FHS fact's critical path, processor time a fact, facts a second, prompt prefixes.
+"""The model layer: one FHS fact's critical path, processor time per fact, facts per second, prompt prefixes.
 
 Everything runs against a stub OpenAI server in a process of its own (``tests/support/openai_stub.py``), on
 table facts of the finance development split. The response cache is off. A fact is two generations, two

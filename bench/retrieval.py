@@ -190,7 +190,7 @@ def kernel_cold(results: dict[str, Any]) -> None:
 
 
 def growth(data: Path, factor: int) -> dict[str, Any]:
-    """US-GAAP replicated: seconds and bytes a document to build, milliseconds a query."""
+    """US-GAAP replicated: seconds and bytes per document to build, milliseconds per query."""
     script = f"""
 import json, random, resource, time
 from abduce.data.build.index import load_source
