@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -218,10 +219,8 @@ def _serve(
         console.print(
             f"Open {served.server.url}   (Ctrl-C ends)", markup=False, highlight=False, soft_wrap=True
         )
-        try:
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how a review ends
             while True:
                 time.sleep(3600)
-        except KeyboardInterrupt:
-            pass
     decided = sum(d.state not in ("open", "suggested") for d in served.decisions.values())
     console.print(f"{decided:,} of {len(tags):,} facts are decided", markup=False, highlight=False)

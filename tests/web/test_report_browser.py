@@ -83,6 +83,7 @@ def test_the_keyboard_walks_through_the_filtered_facts(made: Path, watched: Any)
     page.wait_for_function("location.hash.includes('id=f1') && !location.hash.includes('id=f1_')")
     page.keyboard.press("Escape")
     page.get_by_role("heading", name="What changed").wait_for()
+    assert page.get_by_role("heading", name="What changed").is_visible()
 
 
 def test_an_id_that_is_not_there_is_said(made: Path, watched: Any) -> None:

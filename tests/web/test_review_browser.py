@@ -100,10 +100,12 @@ def test_a_correction_votes_at_once_for_what_is_like_it(served: ServedReview, wa
 
 def test_the_same_for_the_rows_alike_and_back(served: ServedReview, watched: Any) -> None:
     page = watched.open(served.server.url, "order=place")
+    expect(page.locator("#document .current")).to_have_count(1)
     page.keyboard.press("s")
     wait_decided(page, 2, 12)
     page.keyboard.press("u")
     wait_decided(page, 0, 12)
+    assert "0 of 12 facts decided" in page.locator("header").inner_text()
 
 
 def test_the_taxonomy_is_searched_as_one_types(served: ServedReview, watched: Any) -> None:
