@@ -83,6 +83,30 @@ def test_the_keyboard_alone_decides_and_everything_is_saved(served: ServedReview
     assert journal_of(served)[ids[2]].state in ("open", "suggested")
 
 
+def test_no_key_is_lost_or_meant_for_another_fact_however_fast_one_types(
+    served: ServedReview, watched: Any
+) -> None:
+    page = watched.open(served.server.url, "order=place")
+    page.evaluate(
+        """async (keys) => {
+            for (const key of keys) {
+                dispatchEvent(new KeyboardEvent("keydown", { key }));
+                await Promise.resolve();
+            }
+        }""",
+        ["a", "r", "2", "n", "f", "m"],
+    )
+    assert page.evaluate("document.activeElement.tagName") == "INPUT"
+    page.keyboard.type("look")
+    page.keyboard.press("Enter")
+    wait_decided(page, 3)
+    wait_saved(page)
+    ids = [tag.fact.fact_id for tag in served.tags]
+    found = journal_of(served)
+    assert [found[i].state for i in ids[:3]] == ["accepted", "rejected", "corrected"]
+    assert (found[ids[4]].flag, found[ids[4]].note) == (True, "look")
+
+
 def test_a_correction_votes_at_once_for_what_is_like_it(served: ServedReview, watched: Any) -> None:
     page = watched.open(served.server.url, "order=place")
     second = served.tags[1].fact

@@ -1,5 +1,5 @@
 // One example: its source, and what two rows made of it, side by side.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { changed, go, type Address } from "../shared/address";
 import { pack } from "../shared/packs";
 import { SourceTable, SourceText } from "../shared/source";
@@ -34,7 +34,7 @@ export function OneExample({ report, examples, address, place, places, a, b }: P
   const at = places.indexOf(place);
   const before = at > 0 ? places[at - 1] : undefined;
   const after = at >= 0 ? places[at + 1] : places[0];
-  useEffect(() => {
+  useLayoutEffect(() => {
     const key = (e: KeyboardEvent) => {
       if (e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.ctrlKey || e.metaKey || e.altKey) return;
       const to = e.key === "j" ? after : e.key === "k" ? before : undefined;

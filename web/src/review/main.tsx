@@ -1,6 +1,6 @@
 // The review of a document: the document on the left, one fact on the right, the keyboard throughout.
 import { render } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go, useAddress, type Address } from "../shared/address";
 import { plural, share } from "../shared/format";
 import { embedded, pack } from "../shared/packs";
@@ -91,13 +91,14 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
   const shown = useRef(current);
   shown.current = current;
 
-  useEffect(() => {
+  // Effects of layout run before the next key; the others wait for a frame.
+  useLayoutEffect(() => {
     const root = document.getElementById("document");
     if (root) view.current = new DocumentView(root, blocks, (i) => markOf(review, i), (i) => go({ fact: review.facts.ids[i] ?? "" }));
     const idle = setTimeout(() => void openTaxonomy().then(setKnown), 400);
     return () => clearTimeout(idle);
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     setTurn(0);
     view.current?.show(current);
     if (asked < 0 && review.count) go({ fact: review.facts.ids[current] ?? "" }, true);
@@ -188,7 +189,7 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
     else return;
     e.preventDefault();
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = (e: KeyboardEvent) => keys.current(e);
     addEventListener("keydown", listen);
     return () => removeEventListener("keydown", listen);

@@ -1,5 +1,5 @@
 // The box that searches the taxonomy as one types.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pack } from "../shared/packs";
 import { Search } from "./search";
 import type { Taxonomy } from "./types";
@@ -30,7 +30,7 @@ export function SearchBox({ datatype, choose, leave }: Props) {
   const [at, setAt] = useState(0);
   const [known, setKnown] = useState<Opened | null>(null);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     input.current?.focus();
     void openTaxonomy().then(setKnown);
   }, []);
