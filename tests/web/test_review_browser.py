@@ -107,6 +107,18 @@ def test_no_key_is_lost_or_meant_for_another_fact_however_fast_one_types(
     assert (found[ids[4]].flag, found[ids[4]].note) == (True, "look")
 
 
+def test_what_could_not_be_saved_goes_with_the_next_decision(served: ServedReview, watched: Any) -> None:
+    page = watched.open(served.server.url, "order=place")
+    page.route("**/decisions", lambda route: route.abort(), times=1)
+    page.keyboard.press("a")
+    expect(page.locator("[role=status]")).to_contain_text("NOT SAVED")
+    page.keyboard.press("r")
+    wait_saved(page)
+    found = journal_of(served)
+    assert [found[tag.fact.fact_id].state for tag in served.tags[:2]] == ["accepted", "rejected"]
+    watched.problems.remove("Failed to load resource: net::ERR_FAILED")
+
+
 def test_a_correction_votes_at_once_for_what_is_like_it(served: ServedReview, watched: Any) -> None:
     page = watched.open(served.server.url, "order=place")
     second = served.tags[1].fact

@@ -75,6 +75,7 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
   const [known, setKnown] = useState<OpenedTaxonomy | null>(null);
   const passed = useRef<Set<number>>(new Set());
   const walked = useRef<number[]>([]);
+  const saves = useRef(0);
   const view = useRef<DocumentView | null>(null);
   const order = (ORDERS as readonly string[]).includes(address["order"] ?? "") ? (address["order"] as Order) : "worth";
   const places = useMemo(() => review.ordered(passing(review, address), order), [tick, JSON.stringify({ ...address, fact: "" }), order]);
@@ -116,8 +117,9 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
     view.current?.repaint(decisions.map((d) => numbers.get(d.fact_id) ?? 0));
     setTick((t) => t + 1);
     setStatus(`${said} ...`);
+    const save = (saves.current += 1);
     store.save(decisions).then(
-      () => setStatus(`${said}: ${store.label}`),
+      () => save === saves.current && setStatus(`${said}: ${store.label}`),
       (error: unknown) => setStatus(`NOT SAVED: ${String(error)}`),
     );
   };

@@ -17,14 +17,19 @@ class AtServer implements Store {
   readonly earlier: readonly Decision[] = [];
   readonly label = "saved at the server";
   private waiting: Promise<void> = Promise.resolve();
+  private unsent: Decision[] = [];
 
   constructor(private readonly session: string) {}
 
-  /** One request after the other, so that the order of decisions is kept. */
+  /** One request after the other, so that the order of decisions is kept; what failed goes with the next one. */
   save(decisions: readonly Decision[]): Promise<void> {
+    this.unsent.push(...decisions);
     const send = async () => {
-      const answer = await fetch("decisions", { method: "POST", headers: { "Content-Type": "application/json", "X-Session": this.session }, body: JSON.stringify(decisions) });
+      const all = [...this.unsent];
+      if (!all.length) return;
+      const answer = await fetch("decisions", { method: "POST", headers: { "Content-Type": "application/json", "X-Session": this.session }, body: JSON.stringify(all) });
       if (!answer.ok) throw new Error((await answer.text()) || `the server answered ${answer.status}`);
+      this.unsent = this.unsent.slice(all.length);
     };
     const sent = this.waiting.then(send);
     this.waiting = sent.catch(() => undefined);
