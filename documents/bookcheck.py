@@ -40,10 +40,10 @@ _RANGES = frozenset(("mergeCell", "hyperlink"))
 _CHUNK = 1 << 18
 
 
-def check_book(path: Path) -> list[tuple[str, str]]:
+def check_book(path: Path) -> dict[str, dict[str, str]]:
     """Refuse a file that is no zip archive, or that would become too much.
 
-    Returns its formulas that no spreadsheet has given a value yet: (part and cell, formula), at most
+    Returns its formulas that no spreadsheet has given a value yet, by part and cell; at most
     :data:`MAX_FORMULAS`.
 
     Raises:
@@ -77,7 +77,8 @@ class _Count:
         self.path = path
         self.cells = self.others = 0
         self.texts = False
-        self.unvalued: list[tuple[str, str]] = []
+        self.unvalued: dict[str, dict[str, str]] = {}
+        self.formulas = 0
         self.sheet = self.address = self.formula = ""
         self.valued = False
         self.inside = ""
@@ -87,7 +88,7 @@ class _Count:
         from lxml import etree
 
         self.texts = part.filename.lower().endswith("sharedstrings.xml")
-        self.sheet = part.filename.rpartition("/")[2].removesuffix(".xml")
+        self.sheet = part.filename
         parser = etree.XMLParser(target=self, resolve_entities=False, no_network=True, load_dtd=False)
         named_so = part.filename.lower().endswith((".xml", ".rels", ".vml"))
         try:
@@ -131,8 +132,9 @@ class _Count:
     def end(self, tag: str) -> None:
         name = tag.rpartition("}")[2]
         self.inside = ""
-        if name == "c" and self.formula and not self.valued and len(self.unvalued) < MAX_FORMULAS:
-            self.unvalued.append((f"{self.sheet}, {self.address}", self.formula))
+        if name == "c" and self.formula and not self.valued and self.formulas < MAX_FORMULAS:
+            self.formulas += 1
+            self.unvalued.setdefault(self.sheet, {})[self.address] = self.formula
 
     def close(self) -> None:
         """Parsers call it at the end of a part."""

@@ -38,6 +38,7 @@ _BETWEEN = re.compile(r"\s*[,;&/–-]\s*|\s+and\s+")
 _PAGE = re.compile(r"[A-Z]?-?\d{1,4}|[ivx]{1,6}", re.IGNORECASE)
 _CODE = re.compile(r"\d{2,10}|\d{1,6}(?:[.-]\d{1,6}){1,4}")
 _ORDER = re.compile(r"\(?(\d{1,4})[.):]{0,2}")
+_OUTLINE = re.compile(r"(\d{1,3})(?:\.(\d{1,3}))?\W*(?:\(\w\))?\W*")
 _CONTENTS = re.compile(r"\b(?:contents|index)\b", re.IGNORECASE)
 _CHAPTER = re.compile(
     r"(?:item|part|note|section|schedule|chapter|exhibit|annex|appendix) *[\dIVXA-Z]|signatures?\b"
@@ -159,7 +160,7 @@ class _Columns:
         ):
             return SERIAL
         if column.col < self.first_words:
-            if _serial(texts):
+            if _serial(texts) or _outline(texts):
                 return SERIAL
             if _accounts(values, headings[-1] if headings else ""):
                 return ACCOUNTS
@@ -238,6 +239,17 @@ def _serial(texts: Sequence[str]) -> bool:
     numbers = [int(m[1]) for m in found if m]
     return (
         len(numbers) == len(texts) >= 2 and numbers[0] <= 1 and all(b - a == 1 for a, b in pairwise(numbers))
+    )
+
+
+def _outline(texts: Sequence[str]) -> bool:
+    """Whether a column numbers its rows as an outline does: 10.9, 10.10, 19.1."""
+    found = [_OUTLINE.fullmatch(t) for t in texts]
+    numbers = [(int(m[1]), int(m[2] or 0)) for m in found if m]
+    return (
+        len(numbers) == len(texts) >= 3
+        and any(m and m[2] for m in found)
+        and all(a < b for a, b in pairwise(numbers))
     )
 
 

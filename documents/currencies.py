@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-SIGNS = "$€£¥₹₩₽₺₪฿₫₱₦₴₸₡₲₵৳₭₮₼₾￥￡＄"
+SIGNS = "$€£¥₹₩₽₺₪฿₫₱₦₴₸₡₲₵৳₭₮₼₾￥￡＄円元원"
 
 CODES = frozenset(
     "AED ARS AUD BDT BGN BHD BRL CAD CHF CLP CNH CNY COP CZK DKK EGP EUR GBP GHS HKD HUF IDR ILS INR "
@@ -31,6 +31,9 @@ _WRITTEN = {
     "₸": "KZT",
     "₵": "GHS",
     "৳": "BDT",
+    "円": "JPY",
+    "元": "CNY",
+    "원": "KRW",
     "US$": "USD",
     "U.S.$": "USD",
     "C$": "CAD",
@@ -55,15 +58,41 @@ _WRITTEN = {
     "ZŁ": "PLN",
     "KČ": "CZK",
     "RMB": "CNY",
-    "DOLLAR": "USD",
-    "EURO": "EUR",
-    "POUND": "GBP",
-    "STERLING": "GBP",
-    "YEN": "JPY",
-    "RENMINBI": "CNY",
-    "RUPEE": "INR",
-    "FRANC": "CHF",
 }
+
+_NAMES = {
+    "us dollar": "USD",
+    "u.s. dollar": "USD",
+    "canadian dollar": "CAD",
+    "australian dollar": "AUD",
+    "new zealand dollar": "NZD",
+    "hong kong dollar": "HKD",
+    "singapore dollar": "SGD",
+    "dollar": "USD",
+    "euro": "EUR",
+    "pounds sterling": "GBP",
+    "sterling": "GBP",
+    "pound": "GBP",
+    "yen": "JPY",
+    "renminbi": "CNY",
+    "yuan": "CNY",
+    "indian rupee": "INR",
+    "rupee": "INR",
+    "swiss franc": "CHF",
+    "franc": "CHF",
+    "brazilian real": "BRL",
+    "reais": "BRL",
+    "swedish kronor": "SEK",
+    "norwegian kroner": "NOK",
+    "danish kroner": "DKK",
+    "korean won": "KRW",
+    "ringgit": "MYR",
+    "rand": "ZAR",
+}
+"""Names of currencies, in the singular; the longer stand first."""
+
+CURRENCY_NAME = rf"(?:(?:{'|'.join(map(re.escape, _NAMES))})s?)(?![^\W\d_])"
+"""A pattern for the name of a currency behind a figure, in lower case."""
 
 _PREFIXED = r"(?:US|U\.S\.|CA?|CDN|AU?|NZ|HK|S|NT|R|MX)\$"
 _ABBREVIATED = r"(?<![^\W\d_])(?:Rs\.?|RM|SFr\.?|Fr\.|kr\.?|zł|Kč)(?![^\W\d_])"
@@ -72,19 +101,22 @@ _CODE = rf"(?<![^\W\d_])(?-i:{'|'.join(sorted(CODES))})(?![^\W\d_])"
 CURRENCY = rf"(?:{_PREFIXED}|[{SIGNS}]|{_CODE}|{_ABBREVIATED})"
 """A pattern for a currency beside a figure. Codes are written in capitals."""
 
-_WORDS = re.compile(
-    rf"{CURRENCY}|\b(?:dollar|euro|pound|sterling|yen|renminbi|rupee|franc)(?=s?\b)", re.IGNORECASE
-)
+_WORDS = re.compile(rf"{CURRENCY}|\b{CURRENCY_NAME}|(?<![^\W\d_])[TtKk](?:€|EUR|CHF|USD)", re.IGNORECASE)
 
 
 def currency_code(written: str) -> str:
-    """The ISO code of a currency as it is written (``US$``, ``Rs.``, ``CHF``); a lone sign stands for the
-    currency that most documents mean by it.
+    """The ISO code of a currency as it is written (``US$``, ``Rs.``, ``CHF``, ``euros``); a lone sign stands
+    for the currency that most documents mean by it.
 
-    >>> currency_code("R$"), currency_code("CHF")
-    ('BRL', 'CHF')
+    >>> currency_code("R$"), currency_code("CHF"), currency_code("Swiss francs")
+    ('BRL', 'CHF', 'CHF')
     """
-    plain = written.strip().upper()
+    plain = written.strip()
+    if named := _NAMES.get(plain.lower()) or _NAMES.get(plain.lower().removesuffix("s")):
+        return named
+    plain = plain.upper()
+    if plain not in _WRITTEN and plain not in CODES and plain[:1] in ("T", "K"):
+        plain = plain[1:]  # thousands of it
     return _WRITTEN.get(plain, plain if plain in CODES else _WRITTEN.get(plain[-1:], plain))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from .currencies import CURRENCY
+from .currencies import CURRENCY, CURRENCY_NAME
 from .numbers import DASHES, MAGNITUDE
 
 MONETARY = "monetaryItemType"
@@ -51,10 +51,7 @@ _SCALE = re.compile(
 )
 _COUNT = re.compile(r"weighted[- ]+average (?:number|shares)|intrinsic", re.IGNORECASE)
 _CURRENCY_BEFORE = re.compile(rf"(?:{CURRENCY}|dollars?)\s?[({DASHES}]?\s?$")
-_RANGE_BEFORE = re.compile(rf"{CURRENCY}\s?[\d.,]{{1,20}}\s?(?:[{DASHES}]|to|and)\s?$")
-_CURRENCY_AFTER = re.compile(
-    rf"\s?(?:{MAGNITUDE}\s?)?(?:{CURRENCY}(?!\w)|(?:dollars?|euros?|pounds?|yen)\b)", re.IGNORECASE
-)
+_CURRENCY_AFTER = re.compile(rf"\s?(?:{MAGNITUDE}\s?)?(?:{CURRENCY}(?!\w)|{CURRENCY_NAME})", re.IGNORECASE)
 _MAGNITUDE_AFTER = re.compile(r"\s*[mb]illion")
 _PERCENT_AFTER = re.compile(r"\s*(?:%|percent|percentage points|basis points)")
 _PERCENT_LATER = re.compile(r"\s*(?:,|to|and|or|through|-|–)?\s*(?:and )?\d[\d.,]*\s*(?:%|percent\b)")
@@ -131,7 +128,7 @@ def guess_mention(before: str, after: str, figure: str) -> str | None:
         figure: its digits as printed.
     """
     left, right = before[-40:], after[:80]
-    money = bool(_CURRENCY_BEFORE.search(left) or _RANGE_BEFORE.search(left) or _CURRENCY_AFTER.match(right))
+    money = bool(_CURRENCY_BEFORE.search(left) or _CURRENCY_AFTER.match(right))
     if _PERCENT_AFTER.match(right) or (_PERCENT_LATER.match(right) and not money):
         return PERCENT
     if money:

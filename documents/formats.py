@@ -7,11 +7,14 @@ import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from .currencies import SIGNS
+from .numbers import parse_number
 
 _CURRENCY_CODE = re.compile(r"\[\$([^\]-]*)[^\]]*\]")
 _NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
 _KEPT = re.compile(rf'"([{SIGNS}()])"|\\([{SIGNS}()])')
 """Quoted or escaped signs that say what a number is."""
+_WORDS = re.compile(r'"[^"]*"|\[\$[^\]]*\]|(?:\\[^\W\d_])+')
+"""Quoted, escaped and currency texts of a format."""
 _GROUPED = re.compile(r"[#0?],[#0?]")
 _SCALED = re.compile(r"[#0?](,+)(?![#0?,])")
 _PLACES = re.compile(r"\.([#0?]+)")
@@ -22,7 +25,8 @@ def show_number(value: int | float, form: str) -> str:
     """A number as its format shows it: ``#,##0.0``, ``0%``, ``[$£-809]#,##0;(#,##0)``, ``#,##0,`` (scaled).
 
     Formats with conditions, fractions and exponents are shown in full, without an exponent; so is a number
-    whose format shows no digit. Quoted texts (units such as ``"k"``) are left out.
+    whose format shows no digit. A quoted text is shown where it belongs to a printed number (``0.0"x"``,
+    ``#,##0.0,,"M"``, ``[$CHF] 0``), else left out.
     """
     sections = form.split(";")
     negative = value < 0
@@ -45,10 +49,29 @@ def show_number(value: int | float, form: str) -> str:
         whole, _, rest = text.partition(".")
         rest = rest[:least] + rest[least:].rstrip("0")
         text = f"{whole}.{rest}" if rest else whole
-    text = f"{sign}{text}" + ("%" if "%" in bare else "")
-    if not negative:
-        return text
-    return f"({text})" if "(" in bare and section is not sections[0] else f"-{text}"
+    shown = f"{sign}{text}" + ("%" if "%" in bare else "")
+    if negative:
+        shown = f"({shown})" if "(" in bare and section is not sections[0] else f"-{shown}"
+    return _with_words(shown, section)
+
+
+def _with_words(shown: str, section: str) -> str:
+    """A number with the words that its format puts before and behind it, as far as the grammar of printed
+    numbers knows them."""
+    plain = parse_number(shown)
+    if plain is None:
+        return shown
+    for pattern in (r"^(?P<word>[^#0?]*)[#0?].*$", r"^.*[#0?](?P<word>[^#0?]*)$"):
+        match = re.match(pattern, section)
+        words = " ".join(_WORDS.findall(match["word"])) if match else ""
+        word = "".join(c for c in re.sub(r'["\\]|\[\$|-[0-9A-Fa-f]+\]|\]', "", words)).strip()
+        if not any(map(str.isalpha, word)):
+            continue
+        whole = f"{word} {shown}" if pattern[0:2] == "^(" else f"{shown} {word}"
+        found = parse_number(whole)
+        if found is not None and found.figure == plain.figure:
+            shown = whole
+    return shown
 
 
 def _real(value: int | float) -> float:

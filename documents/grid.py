@@ -138,14 +138,15 @@ class Grid:
 
 
 class GridBuilder:
-    """Places cells one after the other, honouring row and column spans.
+    """Places cells one after the other, honouring row and column spans; ``points_rare``: :func:`style_of`.
 
     Raises:
         InputError: the table has more than :data:`MAX_CELLS` cells or :data:`MAX_COLUMNS` columns.
     """
 
-    def __init__(self, what: str = "the table") -> None:
+    def __init__(self, what: str = "the table", points_rare: bool = False) -> None:
         self.what = what
+        self.points_rare = points_rare
         self._rows: list[list[Cell]] = []
         self._spans: list[tuple[int, int, int, Cell | None]] = []
         """What reaches into the row from above, left to right: first column, column after, last row, and the
@@ -178,6 +179,7 @@ class GridBuilder:
         marks: Sequence[Mark] = (),
         col: int = 0,
         place: str = "",
+        silent: str = "",
     ) -> None:
         """Place the next cell of the row at the first free column, at ``col`` or right of it."""
         if not self._rows:
@@ -189,7 +191,19 @@ class GridBuilder:
         self._col = col + colspan
         if self._col > MAX_COLUMNS:
             raise InputError(f"{self.what} has more than {MAX_COLUMNS:,} columns")
-        made = Cell(text, row, col, rowspan, colspan, plain or text, indent, bold, tuple(marks), place=place)
+        made = Cell(
+            text,
+            row,
+            col,
+            rowspan,
+            colspan,
+            plain or text,
+            indent,
+            bold,
+            tuple(marks),
+            place=place,
+            silent=silent,
+        )
         if text:
             self._rows[row].append(made)
         if rowspan > 1:
@@ -212,7 +226,7 @@ class GridBuilder:
     def build(self) -> Grid:
         """The finished grid; a spanning cell is listed in every row that it covers."""
         rows = [_whole(sorted(row, key=lambda c: c.col)) for row in self._rows]
-        style = style_of(c.text for r, row in enumerate(rows) for c in row if c.row == r)
+        style = style_of((c.text for r, row in enumerate(rows) for c in row if c.row == r), self.points_rare)
         if style is Style.PLAIN:
             return Grid(rows)
         kept: dict[int, Cell] = {}  # a cell that spans rows stays one and the same

@@ -224,13 +224,24 @@ class HeaderReader:
         beyond = [c for c in own if c.col >= self.stub and not c.placeholder]
         if not beyond or any(c.number is not None and not (c.year or c.loose) for c in beyond):
             return False
+        if self._last_values >= 0 and len(beyond) == 1 and heads_units(beyond[0].text):
+            return False
         if self._last_values >= 0 and any(_unread(c, label) for c in beyond):
+            return False
+        if any(c.unknown and _mostly_digits(c) for c in beyond) and self._headed(beyond, label):
             return False
         loose = [c for c in beyond if c.loose and not c.year]
         if loose and not self._loose_head(loose, beyond, label):
             return False
         years = [c for c in beyond if c.yearlike]
         return not years or self._are_headings(years, label)
+
+    def _headed(self, beyond: list[Cell], label: Cell | None) -> bool:
+        """Whether each cell of a labelled row has a heading of its own already."""
+        if label is None or label.col >= self.stub or heads_years(label.text):
+            return False
+        above = [list(self.headings.over(c)) for c in beyond]
+        return all(above) and len({(hs[-1].row, hs[-1].col) for hs in above}) == len(beyond)
 
     def _loose_head(self, loose: list[Cell], beyond: list[Cell], label: Cell | None) -> bool:
         """Whether numbers such as ``1-3 years`` are the headings of a row: several of them, above the values,
@@ -292,7 +303,9 @@ class HeaderReader:
     def _has_data(self, own: list[Cell], label: Cell) -> bool:
         """Whether a row without values still is a data row: of dashes, dates or what cannot be read."""
         return any(
-            c is not label and ((c.placeholder and c.text.strip()) or c.yearlike or c.unknown) for c in own
+            c is not label
+            and ((c.placeholder and c.text.strip()) or c.yearlike or c.unknown or c.col >= self.stub)
+            for c in own
         )
 
     def _column_headers(self, own: list[Cell], label: Cell | None) -> None:
@@ -312,8 +325,11 @@ def _unread(cell: Cell, label: Cell | None) -> bool:
     read, and beside a label any at all."""
     if not cell.unknown:
         return False
-    letters = sum(map(str.isalpha, cell.text))
-    return label is not None or letters <= sum(map(str.isdigit, cell.text))
+    return label is not None or _mostly_digits(cell)
+
+
+def _mostly_digits(cell: Cell) -> bool:
+    return sum(map(str.isalpha, cell.text)) <= max(3, sum(map(str.isdigit, cell.text)))
 
 
 @dataclass

@@ -271,9 +271,13 @@ class _Reader:
         self.read_of[cell] = len(text)
         if fresh:
             return fresh
-        row = cell.getparent().getprevious() if cell.getparent() is not None else None
+        own = cell.getparent()
+        row = own.getprevious() if own is not None else None
         if row is None or name_of(row) != "tr" or row in self.read_of:
             return ""
+        over, beside = _cells(row), _cells(own)
+        if len(over) == len(beside) > 1:
+            return flatten(over[beside.index(cell)]).text
         self.read_of[row] = 1
         return flatten(row).text
 
@@ -309,6 +313,10 @@ class _Reader:
 
 def _is_block(name: str) -> bool:
     return name in BLOCKS and name not in _TABLE_PARTS and name != "br"
+
+
+def _cells(row: Any) -> list[Any]:
+    return [c for c in row if name_of(c) in ("td", "th")]
 
 
 def _caption(table: Any) -> str:
@@ -349,15 +357,19 @@ def _unseen(element: Any, name: str) -> bool:
 def is_layout(grid: Grid) -> bool:
     """Whether a table only arranges text: bullet points, signatures, page furniture.
 
-    A table of values has a figure in a cell of its own; bullets, list numbers and page numbers are not.
+    A table of values has a figure in a cell of its own, or several labels with bare years below headings;
+    bullets, list numbers and page numbers are not.
     """
+    headed, years = False, 0
     for row in grid.rows:
         if len(row) < 2:
             continue
         for cell in row[1:]:
             if cell.figure and (cell.number is not None or cell.marks) and len(cell.text) < 60:
                 return False
-    return True
+        years += headed and row[0].worded and any(c.yearlike for c in row[1:])
+        headed = headed or all(c.worded for c in row[-2:])
+    return years < 2
 
 
 def _joined(cells: list[Any], row: list[Any]) -> tuple[str, tuple[Mark, ...]]:

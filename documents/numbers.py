@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
-from .currencies import CURRENCY, SIGNS, currency_code
+from .currencies import CURRENCY, CURRENCY_NAME, SIGNS, currency_code
 
 DASHES = r"\-–—−‒―‐‑﹣－"
 _SPACES = re.compile(r"\s+")
@@ -37,7 +37,7 @@ class Style(Enum):
     SPACED = rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+|\d+)(?:\.\d+)?|\.\d+"
 
 
-PERCENT = r"%|‰|(?:percent|per cent|pct|percentage points?|basis points?|bps)" + _LETTER
+PERCENT = r"%|‰|pct\.?|(?:percent|per cent|percentage points?|basis points?|bps|ppts?|pp)" + _LETTER
 MAGNITUDES = {
     "thousand": 3,
     "thous": 3,
@@ -60,6 +60,11 @@ MAGNITUDES = {
     "b": 9,
     "trillion": 12,
     "tn": 12,
+    "cent": -2,
+    "pence": -2,
+    "p": -2,
+    "¢": -2,
+    "t": 3,
 }
 """Words that follow a figure, and the power of ten that they stand for."""
 
@@ -67,15 +72,31 @@ MAGNITUDE = (
     r"(?:thousands?|millions?|billions?|trillions?|lakhs?|crores?|mio\.?|mrd\.?|mn|mm|bn|tn|[mbk])" + _LETTER
 )
 DURATION = r"(?:years?|yrs?\.?|months?|mos\.?|weeks?|days?|hours?)" + _LETTER
-_UNIT = rf"{DURATION}|(?:shares?|units?|options?|times|x)" + _LETTER
-_COMPARE = r"[<>≤≥~≈±]=?|(?:less than|more than|up to|at least|approximately|about|under|over)" + _LETTER
+_THINGS = (
+    r"shares?|units?|options?|times|x|employees|people|persons|FTEs?|stores|customers|patients|vehicles|aircraft"
+    r"|[kmg]?wh?|twh|km|miles|acres|hectares|ha|sq\.? ?(?:ft|m)|square (?:feet|met(?:er|re)s)|tons|tonnes"
+    r"|kg|lbs|ounces|oz|barrels|bbls?|mboe|boe|mmbtu|mmcf|bcf|mcf|gallons|lit(?:er|re)s"
+)
+_UNIT = rf"{DURATION}|(?:{_THINGS})" + _LETTER + r"\.?"
+_COMPARE = (
+    r"[<>≤≥~≈±]=?|ca?\.(?=\s?\d)|(?:or (?:more|less|greater)|and (?:over|above|more)"
+    r"|(?:less|more|greater|fewer) than|up to|at least|at most|approximately|about|around|nearly|under|over)"
+    + _LETTER
+)
+_MINOR = rf"¢|(?:cents?|pence|p){_LETTER}"
+_SCALED = rf"[tk](?:[€£$]|(?-i:EUR|CHF|USD)){_LETTER}|(?:{CURRENCY})\s?(?:m[mn]?|bn|k)(?=\s?[\d(])"
+"""A currency with its magnitude: ``T€``, ``k$``, ``€m 45``."""
 
 _BEFORE = (
-    rf"(?P<currency>{CURRENCY})|(?P<dash>[{DASHES}])|(?P<down>[▲△▼▽])|(?P<plus>\+)|(?P<open>[(（])"
-    rf"|(?P<close>[)）])|(?P<percent>{PERCENT})|(?P<magnitude>{MAGNITUDE})|(?P<unit>{_UNIT})"
-    rf"|(?P<compare>{_COMPARE})|(?P<to>(?:to|through|bis){_LETTER})|(?P<side>(?:cr|dr)\b\.?)|(?P<space>\s+)"
+    rf"(?P<scaled>{_SCALED})|(?P<currency>{CURRENCY}|{CURRENCY_NAME})|(?P<dash>[{DASHES}])|(?P<down>[▲△▼▽])|(?P<plus>\+)|(?P<open>[(（])"
+    rf"|(?P<close>[)）])|(?P<percent>{PERCENT})|(?P<magnitude>{MAGNITUDE}|{_MINOR})|(?P<unit>{_UNIT})"
+    rf"|(?P<compare>{_COMPARE})|(?P<to>(?:to|through|bis){_LETTER})|(?P<side>(?:cr|dr|db)\b\.?)|(?P<space>\s+)"
 )
-_MARK = r"(?P<mark>\((?:[a-z]{1,2}|[ivx]{1,5}|\d{1,2})\)|\[(?:[a-z]{1,2}|\d{1,2})\]|[*†‡§¶#]+|[¹²³⁰⁴-⁹⁽⁾]+)"
+_NOTED = r"(?:[a-z]{1,2}|[ivx]{1,5}|\d{1,2})"
+_MARK = (
+    rf"(?P<mark>\({_NOTED}(?:, ?{_NOTED})*\)|\[\^?{_NOTED}(?:, ?{_NOTED})*\]|(?<= )\d{{1,2}}\)|\^{_NOTED}?"
+    r"|[*†‡§¶#]+|[¹²³⁰⁴-⁹⁽⁾]+|, ?(?=[(\[*†‡¹²³⁴-⁹]))"
+)
 
 
 def _words(style: Style, marks: bool) -> re.Pattern[str]:
@@ -99,12 +120,16 @@ _SPACED = re.compile(rf"\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:\.\d+)?")
 _COMMA_GROUPS = re.compile(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?")
 _PLAIN_SURE = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{2,3})+,\d{3}|\d*\.(?:\d{1,2}|\d{4,})")
 _ENGLISH = str.maketrans(".,", ",.", "")
-_YEAR = re.compile(r"(?:FY|CY)?\s*((?:19|20)\d{2})[EA]?\s*(?:\(\w{1,2}\)|[*†‡§¹²³⁴-⁹]+)?", re.IGNORECASE)
+_YEAR = re.compile(
+    r"(?:FY|CY)?\s*((?:19|20)\d{2})[EA]?\s*(?:\(\w{1,2}\)|[*†‡§¹²³⁴-⁹]+)?"
+    rf"(?:\s\(?(?:{CURRENCY})\s?(?:['’]?000s?|m[mn]?|bn|k|millions?|thousands?)?\)?)?",
+    re.IGNORECASE,
+)
 _YEARS = re.compile(rf"(?:19|20)\d\d\s*[{DASHES}/]\s*(?:(?:19|20)\d\d|\d\d)")
 _PLAN = re.compile(r"40[13]\s*\([bk]\)", re.IGNORECASE)
 _EMPTY = re.compile(
     rf"(?:[{DASHES}()%\s.*]|{CURRENCY})*|n\.?\s?/?\s?[amp]\.?|nmf?|nil|none"
-    r"|not (?:meaningful|applicable|available)",
+    r"|not (?:meaningful|applicable|available|material|disclosed)|immaterial|tb[acd]|[*†‡^]+",
     re.IGNORECASE,
 )
 
@@ -200,7 +225,7 @@ def _cut(text: str, style: Style) -> list[Word] | None:
 
 _ENDINGS = frozenset(("", "close", "percent", "mark", "side"))
 """What may follow a minus that stands behind its figure."""
-_PREFIX = frozenset(("currency", "dash", "down", "plus", "open", "compare", "figure"))
+_PREFIX = frozenset(("currency", "scaled", "dash", "down", "plus", "open", "compare", "side", "figure"))
 
 
 class _Reader:
@@ -235,18 +260,22 @@ class _Reader:
     def _one(self) -> Number | None:
         bracket = minus = bounded = percent = False
         currency: str | None = None
+        scale, unit, before, after = 0, "", "", ""
         while (kind := self.kind()) in _PREFIX and kind != "figure":
             word = self.words[self.at][1]
             bracket |= kind == "open"
             minus |= kind in ("dash", "down")
             bounded |= kind == "compare"
             currency = currency_code(word) if kind == "currency" else currency
+            if kind == "scaled":
+                currency, scale = _scaled(word)
+            elif kind == "side":
+                minus, before = minus or word[0] in "cC", f"{word} "
             self.at += 1
         if self.kind() != "figure":
             return None
         printed = self.words[self.at][1]
         self.at += 1
-        scale, unit, after = 0, "", ""
         while kind := self.kind():
             word = self.words[self.at][1]
             if kind == "dash" and self.kind(1) in _ENDINGS:
@@ -265,16 +294,29 @@ class _Reader:
                 unit = word.lower()
             elif kind == "currency":
                 currency = currency_code(word)
+            elif kind == "scaled":
+                currency, scale = _scaled(word)
+            elif kind in ("compare", "plus") and word not in "<>≤≥~≈±":
+                bounded = True
             elif kind not in ("close", "mark"):
                 break
             self.at += 1
         figure = printed.translate(_ENGLISH) if self.style is Style.COMMA else printed
         figure = re.sub(_GROUP, ",", figure)
-        if after:
-            shown = printed + after
+        if before or after:
+            shown = before + printed + after
         else:
             shown = f"({printed})" if bracket else (f"-{printed}" if minus else printed)
         return Number(shown, figure, bracket or minus, currency, percent, scale, unit, bounded)
+
+
+def _scaled(word: str) -> tuple[str, int]:
+    """Currency and power of ten of ``T€``, ``€m``."""
+    plain = word.replace(" ", "")
+    behind = re.fullmatch(r"(.+?)(m[mn]?|bn|k)", plain, re.IGNORECASE)
+    if behind and re.fullmatch(CURRENCY, behind[1]):
+        return currency_code(behind[1]), power_of(behind[2])
+    return currency_code(plain[1:]), 3
 
 
 def power_of(word: str) -> int:
@@ -294,13 +336,13 @@ def _descends(first: Number, second: Number) -> bool:
     return leading or low > high
 
 
-def style_of(texts: Iterable[str]) -> Style:
+def style_of(texts: Iterable[str], points_rare: bool = False) -> Style:
     """How the figures of one table are written; :attr:`Style.PLAIN` unless they leave no doubt.
 
     A decimal comma is certain where groups stand before it (1.234,5), where it has a percent or currency
-    sign (12,5 %), behind four digits (1234,5) or a nought (0,951), or in three cells (12,5) where no figure
-    looks grouped (beside 1,234 the cells 2,3 are notes); any figure that only a decimal point explains speaks
-    against it.
+    sign (12,5 %), behind four digits (1234,5) or a nought (0,951), or in three cells (12,5; in one where
+    ``points_rare``: semicolons or tabs part the cells) where no figure looks grouped (beside 1,234 the cells
+    2,3 are notes); any figure that only a decimal point explains speaks against it.
     """
     plain = sure = likely = spaced = grouped = 0
     for text in texts:
@@ -318,7 +360,8 @@ def style_of(texts: Iterable[str]) -> Style:
         elif _COMMA_LIKELY.fullmatch(figure):
             likely += 1
             sure += text != figure and ("%" in text or any(c in text for c in SIGNS))
-    if not plain and (sure or (likely >= 3 and not grouped) or (likely and spaced)):
+    enough = 1 if points_rare else 3
+    if not plain and (sure or (likely >= enough and not grouped) or (likely and spaced)):
         return Style.COMMA
     return Style.SPACED if spaced and not grouped else Style.PLAIN
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .grid import Cell, Grid
-from .years import names_period
+from .years import heads_units, names_period
 
 _INNER = re.compile(
     r"\b(?:location|caption|classification|line item|type|nature|description|maturity|currency|basis|method"
@@ -32,12 +32,19 @@ def spread_headings(grid: Grid) -> Grid:
     lower: list[Cell] = []
     for r in range(min(first, len(rows)) - 1, max(-1, first - MAX_HEADING_ROWS - 1), -1):
         own = _own(rows[r], r)
+        if len(own) == 1 and not lower and own[0].col and own[0].colspan == 1 and heads_units(own[0].text):
+            over = own[0].col, max(c.end for row in rows[first : first + 1] for c in (*row, own[0]))
+            rows[r] = [_spread(c, over) if c is own[0] else c for c in rows[r]]
         if len(lower) > 1 and not any(c.colspan > 1 or c.rowspan > 1 for c in rows[r]):
             spans = _spans([c for c in rows[r] if c.row == r and c.col >= lower[0].col], lower)
-            rows[r] = [replace(c, colspan=spans[c.col] - c.col) if c.col in spans else c for c in rows[r]]
+            rows[r] = [_spread(c, spans[c.col]) if c.col in spans else c for c in rows[r]]
         if len(own) > 1:
             lower = own
     return Grid(rows)
+
+
+def _spread(cell: Cell, over: tuple[int, int]) -> Cell:
+    return replace(cell, col=over[0], colspan=over[1] - over[0])
 
 
 def _own(row: Sequence[Cell], r: int) -> list[Cell]:
@@ -46,10 +53,17 @@ def _own(row: Sequence[Cell], r: int) -> list[Cell]:
     return found[1:] if found and found[0].col == 0 and len(found) > 1 else found
 
 
-def _spans(uppers: Sequence[Cell], lower: Sequence[Cell]) -> dict[int, int]:
-    """Column of each heading that reaches on, and the column after its last."""
+def _spans(uppers: Sequence[Cell], lower: Sequence[Cell]) -> dict[int, tuple[int, int]]:
+    """Column of each heading that reaches on, its first column and the column after its last."""
     if not uppers or len(lower) <= len(uppers):
         return {}
+    if len(uppers) == 1 and uppers[0].col == lower[0].col and heads_units(uppers[0].text):
+        return {uppers[0].col: (lower[0].col, lower[-1].end)}
+    size, rest = divmod(len(lower), len(uppers))
+    if not rest and size % 2 and all(u.col == lower[i * size + size // 2].col for i, u in enumerate(uppers)):
+        return {  # each stands over the middle of its columns
+            u.col: (lower[i * size].col, lower[(i + 1) * size - 1].end) for i, u in enumerate(uppers)
+        }
     starts = [c.col for c in lower]
     groups: list[list[Cell]] = []
     for place, upper in enumerate(uppers):
@@ -63,7 +77,7 @@ def _spans(uppers: Sequence[Cell], lower: Sequence[Cell]) -> dict[int, int]:
     alike = len(groups) > 1 and all(t == texts[0] for t in texts)
     if not (alike or any(names_period(u.text) for u in uppers) or uppers[0].col == lower[0].col):
         return {}
-    return {u.col: g[-1].end for u, g in zip(uppers, groups, strict=True) if len(g) > 1}
+    return {u.col: (u.col, g[-1].end) for u, g in zip(uppers, groups, strict=True) if len(g) > 1}
 
 
 def _first_values(grid: Grid) -> int:
@@ -76,7 +90,7 @@ def side_by_side(grid: Grid) -> Iterator[tuple[Grid, int]]:
     """The tables that stand beside each other in one grid, left to right, each with its first column.
 
     A second column of labels begins another table where what stands left of it has values of its own, and
-    both have headings in common, a total, or rows that only one of them has.
+    both have headings in common, a total, or rows that only one of them has, or no value has a heading.
     """
     left = 0
     while (split := _second_labels(grid, left)) is not None:
@@ -125,4 +139,5 @@ def _begins_table(grid: Grid, first: int, left: int, col: int, labels: Sequence[
     west_heads = {c.text for row in heads for c in row if c.end <= col and c.col > left}
     east_heads = {c.text for row in heads for c in row if c.col > col}
     apart = not any(c.end == col for row in grid.rows for c in row)
-    return bool(west_heads & east_heads) or all(sums) or alone > 0 or apart
+    named = {c.col for row in heads for c in row} <= {left, col}  # the values have no headings
+    return bool(west_heads & east_heads) or all(sums) or alone > 0 or apart or named

@@ -8,7 +8,7 @@ import re
 import zipfile
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import accumulate
 from pathlib import Path
@@ -20,7 +20,9 @@ from .blocks import Block, TableBlock
 from .bookcheck import check_book
 from .formats import show_number, without_exponent
 from .grid import MAX_CELLS, MAX_ROWSPAN, Grid, GridBuilder
+from .headers import locate
 from .numbers import Style, is_year, parse_number
+from .years import has_year, names_period
 
 
 class SheetCell(NamedTuple):
@@ -32,6 +34,7 @@ class SheetCell(NamedTuple):
     rowspan: int = 1
     colspan: int = 1
     place: str = ""
+    silent: str = ""
 
 
 NO_VALUE = "formulas without a stored value (open and save the workbook in a spreadsheet once)"
@@ -50,7 +53,8 @@ def read_csv_table(text: str, path: Path) -> list[Block]:
         InputError: it is not CSV, or has too many cells.
     """
     rows: list[Row] = []
-    reader = csv.reader(io.StringIO(text), **_dialect(text[:_SAMPLE]))
+    dialect = _dialect(text[:_SAMPLE])
+    reader = csv.reader(io.StringIO(text), **dialect)
     cells = 0
     try:
         for number, row in enumerate(reader):
@@ -61,7 +65,7 @@ def read_csv_table(text: str, path: Path) -> list[Block]:
                 rows.append((number, found))
     except csv.Error as e:
         raise InputError(f"is not CSV: {e}", file=path, line=reader.line_num) from e
-    return [*_tables(rows, str(path))]
+    return [*_tables(rows, str(path), points_rare=dialect["delimiter"] in ";\t")]
 
 
 def _dialect(sample: str) -> dict[str, Any]:
@@ -98,26 +102,27 @@ def _plain_cell(column: int, text: str) -> SheetCell:
 def read_workbook(path: Path, on_unread: Callable[[str, str, str], None]) -> list[Block]:
     """The visible tables of an Excel workbook (.xlsx, .xlsm), sheet by sheet; formulas by their last value.
 
-    ``on_unread`` is called with reason, place and text of formulas without a value and of hidden sheets.
+    ``on_unread`` is called with reason, place and text of hidden sheets.
 
     Raises:
         InputError: not a workbook, or it would become too much (:mod:`.bookcheck`, before it is loaded).
     """
-    import openpyxl
+    from openpyxl.reader.excel import ExcelReader
 
     unvalued = check_book(path)
     try:
-        book = openpyxl.load_workbook(path, data_only=True, keep_links=False)
+        reader = ExcelReader(path, data_only=True, keep_links=False)
+        reader.read()
     except (KeyError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, SyntaxError, OSError) as e:
         raise InputError(f"cannot be read as a workbook: {e}", file=path) from e
-    for place, formula in unvalued:
-        on_unread(NO_VALUE, place, formula)
+    parts = {sheet.name: rel.target.lstrip("/") for sheet, rel in reader.parser.find_sheets()}
     blocks: list[Block] = []
-    for sheet in book.worksheets:
+    for sheet in reader.wb.worksheets:
         if sheet.sheet_state != "visible":
             on_unread("hidden sheets", sheet.title, "")
         else:
-            blocks += _tables(_sheet_rows(sheet), f"{path}: sheet {sheet.title!r}", sheet.title)
+            formulas = unvalued.get(parts.get(sheet.title, ""), {})
+            blocks += _tables(_sheet_rows(sheet, formulas), f"{path}: sheet {sheet.title!r}", sheet.title)
     return blocks
 
 
@@ -143,8 +148,8 @@ class _Hidden:
         return place - 1 - self.sums[at] - inside
 
 
-def _sheet_rows(sheet: Any) -> list[Row]:
-    """The visible rows of a sheet that have text.
+def _sheet_rows(sheet: Any, formulas: Mapping[str, str]) -> list[Row]:
+    """The visible rows of a sheet that have text; ``formulas`` are those without a value, by cell.
 
     Only the cells that exist are looked at: a sheet of three cells may extend over millions of places, and
     openpyxl's own iterators make a cell for each.
@@ -156,7 +161,8 @@ def _sheet_rows(sheet: Any) -> list[Row]:
     merged = {(m.min_row, m.min_col): (m.max_row, m.max_col) for m in sheet.merged_cells.ranges}
     rows: dict[int, list[SheetCell]] = {}
     for (row, column), cell in sorted(sheet._cells.items()):
-        shown = tidy(_text(cell))
+        formula = formulas.get(cell.coordinate, "")
+        shown = formula or tidy(_text(cell))
         text = " ".join(shown.split())
         if not text:
             continue
@@ -167,7 +173,8 @@ def _sheet_rows(sheet: Any) -> list[Row]:
             indent = 8.0 * float(cell.alignment.indent or 0) if cell.alignment else 0.0
             indent += 4.0 * (len(shown) - len(shown.lstrip()))
             place = f"{sheet.title}!{cell.coordinate}"
-            rows.setdefault(top, []).append(SheetCell(left, text, indent, rowspan, colspan, place))
+            silent = NO_VALUE if formula else ""
+            rows.setdefault(top, []).append(SheetCell(left, text, indent, rowspan, colspan, place, silent))
     return sorted(rows.items())
 
 
@@ -183,18 +190,56 @@ def _text(cell: Any) -> str:
     return show_number(value, str(cell.number_format or "General"))
 
 
-def _tables(rows: Sequence[Row], what: str, title: str = "") -> Iterator[Block]:
-    """The runs of rows between empty ones. A run of one text a row is the text above the next table.
+def _tables(rows: Sequence[Row], what: str, title: str = "", points_rare: bool = False) -> Iterator[Block]:
+    """The tables of a sheet. Empty rows part them, but for one without headings of its own whose values
+    stand below those of the table before: it goes on with that table. A run of one text a row is the text
+    above the next table, or a row of the table that goes on.
 
     A row that a merged cell with text reaches into is not empty.
     """
-    above = [title] if title else []
+    table: list[Row] = []
+    above: list[str] = []
+    texts: list[Row] = []
+    headed: set[int] = set()
     for run in _runs(rows):
-        if all(len(cells) == 1 and _worded(cells[0].text) for _, cells in run):
-            above += [cells[0].text for _, cells in run]
+        if all(len(cells) == 1 and _is_text(cells[0]) for _, cells in run):
+            texts += run
+            continue
+        grid = _grid(run, what, points_rare)
+        if headed and _goes_on(grid, headed):
+            table += [*texts, *run]
         else:
-            yield TableBlock(_grid(run, what), " ".join(above))
-            above = [title] if title else []
+            above = yield from _told(_grid(table, what, points_rare), [title, *above])
+            above += [cells[0].text for _, cells in texts]
+            table, headed = list(run), _headed_columns(grid)
+        texts = []
+    yield from _told(_grid(table, what, points_rare), [title, *above])
+
+
+def _told(grid: Grid, above: Sequence[str]) -> Generator[Block, None, list[str]]:
+    """A table, if it has any value; else its texts, which then stand above the next one."""
+    if any(c.number is not None or c.silent for row in grid for c in row if not c.year):
+        yield TableBlock(grid, " ".join(filter(None, above)))
+        return []
+    return [cell.text for row in grid for cell in row]
+
+
+def _headed_columns(grid: Grid) -> set[int]:
+    """The columns of a table that have headings."""
+    if any(c.figure for row in grid for c in row):
+        return {place.cell.col for place in locate(grid) if place.column_header}
+    return {
+        c.col
+        for row in grid
+        for c in row
+        if c.col and (has_year(c.text) or names_period(c.text) or c.worded or c.year)
+    }
+
+
+def _goes_on(grid: Grid, headed: set[int]) -> bool:
+    """Whether a table has no headings of its own, and its values stand in columns that are headed above."""
+    places = list(locate(grid))
+    return bool(places) and all(not p.column_header and p.cell.col in headed for p in places)
 
 
 def _runs(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -210,20 +255,30 @@ def _runs(rows: Sequence[Row]) -> Iterator[list[Row]]:
         yield run
 
 
-def _worded(text: str) -> bool:
-    """Whether a lone cell is text (a year is, being part of a title), not a number however it is written."""
+def _is_text(cell: SheetCell) -> bool:
+    """Whether a lone cell is text, not a number however it is written. A year in the first column is part of
+    a title; beyond it, it heads its column."""
+    if cell.silent or (cell.column and is_year(cell.text)):
+        return False
+    text = cell.text
     return is_year(text) or all(parse_number(text, style) is None for style in Style)
 
 
-def _grid(rows: Sequence[Row], what: str) -> Grid:
-    builder = GridBuilder(what)
-    at = rows[0][0]
+def _grid(rows: Sequence[Row], what: str, points_rare: bool) -> Grid:
+    builder = GridBuilder(what, points_rare)
+    at = rows[0][0] if rows else 0
     for number, cells in rows:
         for _ in range(at, number + 1):
             builder.row()
         at = number + 1
         for cell in cells:
             builder.cell(
-                cell.text, cell.rowspan, cell.colspan, indent=cell.indent, col=cell.column, place=cell.place
+                cell.text,
+                cell.rowspan,
+                cell.colspan,
+                indent=cell.indent,
+                col=cell.column,
+                place=cell.place,
+                silent=cell.silent,
             )
     return builder.build()

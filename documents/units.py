@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from .currencies import CURRENCY, SIGNS, currency_code, find_currency
+from .currencies import CURRENCY, CURRENCY_NAME, SIGNS, currency_code, find_currency
 from .datatypes import MONETARY, PER_SHARE, PERCENT, SHARES
 from .grid import Grid
+from .mentions import surroundings
 from .numbers import DASHES, DURATION, MAGNITUDE, Number, power_of
 
 _PLURAL = r"thousands|millions|billions|lakhs?|crores?"
@@ -55,10 +56,10 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 _MAGNITUDE_AFTER = re.compile(rf"\)?\s?(?P<word>{MAGNITUDE})", re.IGNORECASE)
-_RANGE_AFTER = re.compile(
-    rf"\s?(?:[{DASHES}]|to|and|or)\s?(?:{CURRENCY})?\s?[\d.,]{{1,20}}\s?(?P<word>{MAGNITUDE})", re.IGNORECASE
-)
 _CURRENCY_BEFORE = re.compile(rf"(?P<sign>{CURRENCY})\s?[({DASHES}]?\s?$")
+_CURRENCY_BEHIND = re.compile(
+    rf"\s?(?:{MAGNITUDE}\s?)?(?P<sign>{CURRENCY}(?!\w)|{CURRENCY_NAME})", re.IGNORECASE
+)
 _DURATION_AFTER = re.compile(rf"\s?(?P<word>{DURATION})", re.IGNORECASE)
 
 
@@ -249,14 +250,14 @@ def of_cell(
 
 def of_mention(text: str, start: int, end: int, datatype: str | None, table: TableUnits | None) -> Stated:
     """Scale and unit of a number in running text, or in a label of a table."""
-    before, after = text[max(0, start - 12) : start], text[end : end + 60]
-    sign = _CURRENCY_BEFORE.search(before)
+    before, after = surroundings(text, start, end)
+    sign = _CURRENCY_BEFORE.search(before[-12:]) or _CURRENCY_BEHIND.match(after)
     currency = currency_code(sign["sign"]) if sign else None
     if datatype == PERCENT:
         return Stated(-2, "percent", "value: %")
     if datatype == PER_SHARE:
         return Stated(0, f"{currency or ''}/shares", None)
-    word = _MAGNITUDE_AFTER.match(after) or _RANGE_AFTER.match(after)
+    word = _MAGNITUDE_AFTER.match(after)
     if word:
         return Stated(power_of(word["word"]), _unit(datatype, currency), f"value: {word['word']}")
     if datatype is None and (span := _DURATION_AFTER.match(after)):

@@ -70,7 +70,7 @@ def test_a_formula_without_a_value_is_told(tmp_path):
     assert [(f.value, f.place) for f in document.facts] == [("1250", "Sheet!B2")]
     assert "2 formulas without a stored value (open and save" in document.notes[-1]
     assert "1 hidden sheets" in document.notes[-1]
-    assert [u.text for u in document.unread][:2] == ["=B2*2", "=B3/B2"]
+    assert [(u.text, u.place) for u in document.unread[1:]] == [("=B2*2", "Sheet!B3"), ("=B3/B2", "Sheet!B4")]
 
 
 def test_a_workbook_of_formulas_alone_says_why_it_has_no_facts(tmp_path):
