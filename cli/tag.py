@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from ..tagging.tag import Tag
     from ..tagging.tagger import Tagger
+    from ..tagging.tagging import Tagging
+    from ..tagging.tags import Counts
     from .terminal import Console
 
 TAXONOMY = "us-gaap-2024"
@@ -148,7 +151,7 @@ def tag(
     from ..retrievers.files import check_writable
     from ..tagging.tagger import Tagger
     from .notes import show_log
-    from .pages.tags import show_problems, show_tags
+    from .pages.tags import SHOWN, show_problems, show_tags
     from .progress import count_bar
     from .terminal import Console
 
@@ -193,24 +196,63 @@ def tag(
         if out is not None:
             check_writable(out)
         with count_bar(console) as bar:
-            tags = tagger.tag(facts, partial(bar, "tagging"), contexts=contexts, skip_bad=skip_bad, gold=gold)
+            progress = partial(bar, "tagging")
+            tagging = tagger.start(facts, progress, contexts=contexts, skip_bad=skip_bad, gold=gold)
+            counts, kept = _go_through(tagging, out, top, None if gold else SHOWN, notes)
         cost = tagger.cost
     if out is not None:
-        tags.to_csv(out, top)
-        console.print(f"{len(tags):,} facts tagged: {out}", markup=False, highlight=False)
+        console.print(f"{counts.facts:,} facts tagged: {out}", markup=False, highlight=False)
     else:
-        show_tags(tags, console)
-    show_problems(tags, notes)
+        show_tags(kept, tagging.of, counts.facts, console)
+    show_problems(counts, tagging.of, notes)
     if cost:
         notes.print(cost, markup=False, highlight=False, soft_wrap=True)
     if gold:
         from .pages.score import show_score
 
-        show_score(tags.score(), console)
-    if tags.unusable > HALF and not allow_fallback:
+        show_score(tagging.whole(kept).score(), console)
+    if counts.unusable > HALF and not allow_fallback:
         line = "the model was no use for most of the facts; --allow-fallback takes their tags as they are"
         notes.print(line, markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(1)
+
+
+def _go_through(
+    tagging: Tagging, out: Path | None, top: int, keep: int | None, notes: Console
+) -> tuple[Counts, list[Tag]]:
+    """Take every tag; write each to ``out`` as soon as it is there. Returns the counts and the first ``keep``
+    tags (None: all)."""
+    from ..retrievers.files import csv_rows, replacing_part
+    from ..tagging.tags import Counts
+    from ..tagging.tags_file import COLUMNS
+
+    counts = Counts()
+    kept: list[Tag] = []
+
+    def take(write: Callable[[Sequence[object]], None] | None) -> None:
+        for tag in tagging:
+            counts.add(tag)
+            if keep is None or len(kept) < keep:
+                kept.append(tag)
+            if write is not None:
+                cells = tagging.of.cells(tag, top)
+                write([cells[name] for name in COLUMNS])
+
+    if out is None:
+        take(None)
+        return counts, kept
+    part = None
+    try:
+        with replacing_part(out, keep=True) as (stream, part):
+            take(csv_rows(stream, COLUMNS))
+    except BaseException:
+        if part is not None and counts.facts:
+            line = f"stopped after {counts.facts:,} of {len(tagging):,} facts: their tags stand in {part}"
+            notes.print(line, markup=False, highlight=False, soft_wrap=True)
+        elif part is not None:
+            part.unlink(missing_ok=True)
+        raise
+    return counts, kept
 
 
 def _code(tagger: Tagger, note: Path, mentions: Path, top: int, out: Path | None, console: Console) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, overload
 
-import orjson
 from pydantic import ValidationError
 
 from ..retrievers.errors import InputError
@@ -15,48 +13,7 @@ from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .domains import Domain
 from .example import Example, fingerprint
-
-
-class FactInputs(Mapping[str, Fact]):
-    """``{"fact": fact}``, with the fact kept as the JSON of its fields and its shared source context. It is
-    made anew each time it is asked for, so that 100,000 facts take a fifth of the memory."""
-
-    __slots__ = ("_context", "_fields")
-
-    def __init__(self, fact: Fact) -> None:
-        fields = orjson.dumps(fact.model_dump(mode="json", exclude={"context"}, exclude_unset=True))
-        self._fields = fields.decode()  # the bytes that orjson returns hold four kilobytes
-        self._context = fact.context
-
-    def __getitem__(self, name: str) -> Fact:
-        if name != "fact":
-            raise KeyError(name)
-        return Fact.model_validate({**orjson.loads(self._fields), "context": self._context})
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("fact",))
-
-    def __len__(self) -> int:
-        return 1
-
-
-class FactsOf(Sequence[Fact]):
-    """The facts of examples, each made when it is asked for."""
-
-    def __init__(self, examples: Sequence[Example]) -> None:
-        self._examples = examples
-
-    def __len__(self) -> int:
-        return len(self._examples)
-
-    @overload
-    def __getitem__(self, place: int) -> Fact: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Fact]: ...
-    def __getitem__(self, place: int | slice) -> Any:
-        if isinstance(place, slice):
-            return FactsOf(self._examples[place])
-        return self._examples[place].inputs["fact"]
+from .kept import FactInputs, KeptFacts
 
 
 def _renamed(row: Row, fields: Mapping[str, str]) -> Row:
@@ -121,29 +78,51 @@ def read_facts(
     """
     path = Path(path)
     if contexts is None:
-        beside = [path.parent / name for name in ("contexts.jsonl", "contexts.jsonl.gz")]
-        fields = None if domain is None else domain.context_fields
-        contexts = next((read_contexts(p, fields) for p in beside if p.is_file()), {})
-    seen: dict[str, int] = {}
+        contexts = contexts_beside(path, domain)
+    seen: set[int] = set()  # of hashes: 100,000 ids are 6 MB
     for line, row in read_rows(path, bad):
         if domain is not None:
             row = {**domain.fact_constants, **_renamed(row, domain.fact_fields)}
         try:
             example = _fact(row, contexts, path, line, need_gold, {} if domain is None else domain.groups)
-            if example.id in seen:
+            if hash(example.id) in seen:
+                where = f"line {_line_of(example.id, path)}" if bad is None else "an earlier line"
                 raise InputError(
-                    f"{example.id!r} stands already in line {seen[example.id]}",
-                    file=path,
-                    line=line,
-                    field="fact_id",
+                    f"{example.id!r} stands already in {where}", file=path, line=line, field="fact_id"
                 )
         except InputError as e:
             if bad is None:
                 raise
             bad.append(e)
             continue
-        seen[example.id] = line
+        seen.add(hash(example.id))
         yield example
+
+
+def contexts_beside(path: Path, domain: Domain | None = None) -> dict[str, SourceContext]:
+    """The source contexts of ``contexts.jsonl`` or ``contexts.jsonl.gz`` beside a facts file; none where
+    there is no such file."""
+    beside = [path.parent / name for name in ("contexts.jsonl", "contexts.jsonl.gz")]
+    fields = None if domain is None else domain.context_fields
+    return next((read_contexts(p, fields) for p in beside if p.is_file()), {})
+
+
+def keep_facts(
+    path: str | Path,
+    contexts: Mapping[str, SourceContext] | None = None,
+    bad: list[InputError] | None = None,
+    need_gold: bool = False,
+    domain: Domain | None = None,
+) -> KeptFacts:
+    """:func:`read_facts`, all of them, in some bytes of memory per fact."""
+    if contexts is None:
+        contexts = contexts_beside(Path(path), domain)
+    return KeptFacts(read_facts(path, contexts, bad, need_gold, domain), contexts)
+
+
+def _line_of(id_: str, path: Path) -> int:
+    """The first line of a facts file that has an id."""
+    return next((line for line, row in read_rows(path) if str(row.get("fact_id")) == id_), 0)
 
 
 def _fact(
@@ -179,5 +158,5 @@ def _fact(
     groups |= {name: str(row[field]) for name, field in more_groups.items() if field in row}
     gold = strip_namespace(str(gold))
     return Example(
-        id_, FactInputs(fact), gold, context.context_id, groups, fingerprint([{"fact": fact}, gold])
+        id_, FactInputs.of(fact), gold, context.context_id, groups, fingerprint([{"fact": fact}, gold])
     )

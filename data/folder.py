@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -15,7 +16,7 @@ from ..retrievers.profiles import ProfileFile
 from ..retrievers.taxonomy import Taxonomy
 from .domains import DOMAINS, Domain
 from .example import Example
-from .facts import read_contexts, read_facts
+from .facts import keep_facts, read_contexts
 from .fincl import read_fincl
 
 ENVIRONMENT = "ABDUCE_DATA"
@@ -78,7 +79,7 @@ class DataFolder:
                 taxonomy.profiles = ProfileFile(profiles, file_fingerprint(path))
         return taxonomy
 
-    def facts(self, domain: Domain, split: str, bad: list[InputError] | None = None) -> list[Example]:
+    def facts(self, domain: Domain, split: str, bad: list[InputError] | None = None) -> Sequence[Example]:
         """The evaluation facts of a split.
 
         Raises:
@@ -91,7 +92,7 @@ class DataFolder:
         if split == "fincl":
             return list(read_fincl(path, self.file(domain.name, "fincl_located.jsonl.gz"), bad))
         contexts = read_contexts(self.file(domain.name, "contexts.jsonl.gz"), domain.context_fields)
-        return list(read_facts(path, contexts, bad, need_gold=True, domain=domain))
+        return keep_facts(path, contexts, bad, need_gold=True, domain=domain)
 
 
 def domain_named(name: str) -> Domain:
@@ -105,19 +106,35 @@ def domain_named(name: str) -> Domain:
     return DOMAINS[name]
 
 
+class Fingerprint:
+    """A digest of bytes that come in pieces; ``digits`` are its 32 hexadecimal digits."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.blake2b()
+
+    def update(self, data: bytes) -> None:
+        self._digest.update(data)
+
+    @property
+    def digits(self) -> str:
+        return self._digest.hexdigest()[:32]
+
+
 def file_fingerprint(path: Path) -> str:
-    """A digest of a file's bytes.
+    """A :class:`Fingerprint` of a file's bytes.
 
     Raises:
         InputError: it is no readable regular file.
     """
-    digest = hashlib.blake2b()
+    found = Fingerprint()
     with open_outside(path, packed=False) as stream:
         for chunk in iter(stream.read, b""):
-            digest.update(chunk)
-    return digest.hexdigest()[:32]
+            found.update(chunk)
+    return found.digits
 
 
 def bytes_fingerprint(data: bytes) -> str:
     """The :func:`file_fingerprint` of a file that has these bytes."""
-    return hashlib.blake2b(data).hexdigest()[:32]
+    found = Fingerprint()
+    found.update(data)
+    return found.digits

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ..data.domains import Domain
-from ..data.example import Example
 from ..data.folder import DataFolder, domain_named
 from ..data.parts import make_parts
 from ..programs.methods import build
@@ -145,7 +144,7 @@ def write_calibrations(calibrations: Sequence[Calibration], path: Path) -> None:
 def _collect(
     method: Any, folder: DataFolder, domain: Domain, split: str, name: str, progress: Progress | None
 ) -> tuple[list[list[float]], list[bool], list[str]]:
-    examples: list[Example] = folder.facts(domain, split)
+    examples = folder.facts(domain, split)
     evidence, right = [], []
     for done, example in enumerate(examples, 1):
         fact = example.inputs["fact"]

@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 RESAMPLES = 2000
 """Bootstrap iterations of the FHS paper."""
 
-_CHUNK = 4_000_000
+_CHUNK = 500_000
 """Draws that are held in memory at once."""
 
 
@@ -57,17 +57,17 @@ class ClusterBootstrap:
 
     def __init__(
         self,
-        clusters: Sequence[Hashable],
+        clusters: Iterable[Hashable],
         resamples: int = RESAMPLES,
         seed: int = 0,
         alpha: float = 0.05,
     ) -> None:
-        if not len(clusters):
-            raise ValueError("there are no examples to resample")
         if resamples < 1 or not 0 < alpha < 1:
             raise ValueError("resamples must be at least 1 and alpha inside (0, 1)")
         index: dict[Hashable, int] = {}
-        self._code = np.array([index.setdefault(c, len(index)) for c in clusters], dtype=np.int64)
+        self._code = np.fromiter((index.setdefault(c, len(index)) for c in clusters), dtype=np.int64)
+        if not len(self._code):
+            raise ValueError("there are no examples to resample")
         self.n_clusters = len(index)
         self._resamples, self._seed, self._alpha = resamples, seed, alpha
 

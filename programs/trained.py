@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -246,10 +247,15 @@ def _place(fact: Fact) -> tuple[float, float]:
 
 def beside(facts: Sequence[Fact]) -> Beside:
     """Which of some facts stand in the same source context of the same filing."""
-    contexts: dict[tuple[str, str | None], list[Fact]] = {}
-    for fact in facts:
-        contexts.setdefault((fact.context.context_id, fact.filing_id), []).append(fact)
-    return lambda fact: contexts.get((fact.context.context_id, fact.filing_id), ())
+    contexts: dict[tuple[str, str | None], array[int]] = {}
+    for place, fact in enumerate(facts):
+        key = fact.context.context_id, fact.filing_id
+        contexts.setdefault(key, array("q")).append(place)
+
+    def found(fact: Fact) -> Sequence[Fact]:
+        return [facts[i] for i in contexts.get((fact.context.context_id, fact.filing_id), ())]
+
+    return found
 
 
 class _Memo(threading.local):

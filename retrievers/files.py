@@ -14,10 +14,10 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import orjson
 
@@ -234,6 +234,13 @@ def check_writable(path: Path) -> None:
             raise PermissionError(errno.EACCES, "")
 
 
+class Part(NamedTuple):
+    """A stream, and the file beside the right one that its bytes go to; None: they go to the right one."""
+
+    stream: BinaryIO
+    file: Path | None
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A stream whose bytes replace a file in one step at the end of the block; its folder must exist.
@@ -243,6 +250,19 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises:
         InputError: it cannot be written; the old file is then unchanged.
     """
+    with replacing_part(path) as part:
+        yield part.stream
+
+
+@contextmanager
+def replacing_part(path: Path, keep: bool = False) -> Iterator[Part]:
+    """:func:`replacing`, with the file that the bytes stand in until the end.
+
+    Args:
+        path: the file.
+        keep: the part is called ``PATH.HEX.part``, and stays where the block is left by an error, so that
+            what was done can be had; else it has a hidden name and goes.
+    """
     with writing(path):
         mode = _mode(path)
         if mode is not None and (not stat.S_ISREG(mode) or _is_descriptor(path)):
@@ -250,17 +270,20 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
                 raise IsADirectoryError(errno.EISDIR, "")
             with os.fdopen(os.open(path, os.O_WRONLY | _NO_WAIT | os.O_TRUNC), "wb") as stream:
                 os.set_blocking(stream.fileno(), True)
-                yield stream
+                yield Part(stream, None)
             return
         real = Path(os.path.realpath(path))
-        beside = real.with_name(f".abduce-{secrets.token_hex(8)}.part")
+        name = f"{real.name[:200]}.{secrets.token_hex(3)}" if keep else f".abduce-{secrets.token_hex(8)}"
+        beside = real.with_name(f"{name}.part")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(descriptor, "wb") as stream:
-                yield stream
+                yield Part(stream, beside)
             beside.replace(real)
-        finally:
-            beside.unlink(missing_ok=True)
+        except BaseException:
+            if not keep:
+                beside.unlink(missing_ok=True)
+            raise
 
 
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
@@ -304,10 +327,27 @@ def csv_cell(value: object) -> str:
     return "'" + text if _FORMULA.match(text) else text
 
 
+def csv_rows(stream: BinaryIO, columns: Sequence[str]) -> Callable[[Sequence[object]], None]:
+    """Write a header line to a stream; what is returned writes one line under it. Each line is handed on at
+    once; every cell is as :func:`csv_cell`."""
+    held = io.StringIO()
+    writer = csv.writer(held, lineterminator="\n")
+
+    def write(cells: Sequence[object]) -> None:
+        writer.writerow(map(csv_cell, cells))
+        stream.write(held.getvalue().encode("utf-8", "replace"))
+        stream.flush()
+        held.seek(0)
+        held.truncate()
+
+    write(columns)
+    return write
+
+
 def csv_text(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
     """Lines as CSV text under a header; every cell as :func:`csv_cell`."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(map(csv_cell, columns))
-    writer.writerows(map(csv_cell, line) for line in lines)
-    return stream.getvalue()
+    stream = io.BytesIO()
+    write = csv_rows(stream, columns)
+    for line in lines:
+        write(line)
+    return stream.getvalue().decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..signatures.types import Fact
 
 
 def in_order(
-    program: Callable[[Fact], Any], facts: Sequence[Fact], concurrency: int
+    program: Callable[[Fact], Any], facts: Iterable[Fact], concurrency: int
 ) -> Iterator[tuple[Any | None, str]]:
     """``program(fact)`` of each fact and an empty text, in the facts' order.
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..data.domains import Domain
 from ..data.example import Example
-from ..data.facts import read_contexts, read_facts
+from ..data.facts import keep_facts, read_contexts
 from ..data.folder import DataFolder
+from ..data.kept import FactsOf
 from ..documents.document import Document
 from ..documents.read import SUFFIXES, kind_of, read_document, refusal
 from ..documents.source import open_bytes
@@ -46,18 +48,25 @@ class Given:
         name: what they are called in messages.
         file: where they come from; None: they were handed over.
         document: the document that they are from, where there is one.
-        gold: the concepts of a facts file, by fact id. No method sees them.
+        examples: those of a facts file, with the concepts that it states. No method sees these.
         skipped: what was wrong with facts that were passed over.
         notes: what the user should know.
     """
 
-    facts: list[Fact]
+    facts: Sequence[Fact]
     name: str
     file: Path | None = None
     document: Document | None = None
-    gold: Mapping[str, str] = field(default_factory=dict)
+    examples: Sequence[Example] = ()
     skipped: tuple[InputError, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def gold(self) -> Mapping[str, str]:
+        """The known concepts by fact id."""
+        if self.document is not None:
+            return self.document.gold
+        return {e.id: e.gold for e in self.examples if e.gold}
 
     @property
     def unlabelled(self) -> Collection[str]:
@@ -103,9 +112,7 @@ def read_given(
             raise InputError(refusal(path, kinds), file=path)
         bad: list[InputError] | None = [] if skip_bad else None
         known = None if contexts is None else read_contexts(contexts)
-        return _of_examples(
-            list(read_facts(path, known, bad)), path.name.partition(".")[0], path, bad, company
-        )
+        return _of_examples(keep_facts(path, known, bad), path.name.partition(".")[0], path, bad, company)
     if what is None:
         split = next(iter(domain.splits))
         bad = [] if skip_bad else None
@@ -117,7 +124,7 @@ def read_given(
     repeated = len({f.fact_id for f in facts}) < len(facts)
     if repeated:
         raise InputError("two facts have the same fact_id")
-    return Given(_named(facts, company), "facts")
+    return Given([_named(fact, company) for fact in facts], "facts")
 
 
 def _of_document(document: Document, path: Path | None = None) -> Given:
@@ -125,21 +132,24 @@ def _of_document(document: Document, path: Path | None = None) -> Given:
 
 
 def _of_examples(
-    examples: list[Example], name: str, path: Path | None, bad: list[InputError] | None, company: str | None
+    examples: Sequence[Example],
+    name: str,
+    path: Path | None,
+    bad: list[InputError] | None,
+    company: str | None,
 ) -> Given:
     if not examples:
         why = f": {len(bad)} are bad, the first: {bad[0]}" if bad else ""
         raise InputError(f"has no facts{why}", file=path)
-    gold = {e.id: e.gold for e in examples if e.gold}
-    facts = [e.inputs["fact"] for e in examples]
-    return Given(_named(facts, company), name, path, gold=gold, skipped=tuple(bad or ()))
+    facts = FactsOf(examples, partial(_named, company=company))
+    return Given(facts, name, path, examples=examples, skipped=tuple(bad or ()))
 
 
-def _named(facts: list[Fact], company: str | None) -> list[Fact]:
-    """The facts, those without a company as the given one's."""
-    if not company_key(company or ""):
-        return facts
-    return [f if company_key(f.company or "") else f.model_copy(update={"company": company}) for f in facts]
+def _named(fact: Fact, company: str | None) -> Fact:
+    """A fact, as the given company's where it has none."""
+    if not company_key(company or "") or company_key(fact.company or ""):
+        return fact
+    return fact.model_copy(update={"company": company})
 
 
 def year_note(given: Given, taxonomy: Taxonomy) -> str:

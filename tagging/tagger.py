@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,10 @@ if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the 
     from .notes.coder import Coder
     from .notes.codes import Codes
     from .row import Scope
-    from .setup import Ready, Tell
+    from .setup import Tell
     from .tag import Tag
+    from .tagging import Progress, Tagging
     from .tags import Tags
-
-Progress = Callable[[int, int], None]
-"""Called with how many facts are done, and of how many."""
-
 
 VOTERS = 10
 """Precedents that the trail of one fact has."""
@@ -212,9 +210,25 @@ class Tagger:
         Raises:
             InputError: what is wrong with the input, or holds for every fact (no model, no precedents).
         """
-        from ..retrievers.errors import InputError
-        from .golds import Golds
+        tagging = self.start(what, progress, contexts=contexts, skip_bad=skip_bad, gold=gold, traces=traces)
+        return tagging.whole(tagging)
+
+    def start(
+        self,
+        what: What | None = None,
+        progress: Progress | None = None,
+        *,
+        contexts: str | Path | None = None,
+        skip_bad: bool = False,
+        gold: bool = False,
+        traces: bool = False,
+    ) -> Tagging:
+        """Get ready to tag every fact; the tags come one by one when the result is iterated over.
+
+        The arguments and errors are those of :meth:`tag`.
+        """
         from .log import log_note
+        from .tagging import Tagging
         from .tags import Tags
 
         notes: list[str] = []
@@ -224,30 +238,33 @@ class Tagger:
             log_note(line)
 
         given = self._read(what, contexts, skip_bad, tell)
-        try:
-            golds: Golds | InputError = given.golds(self.taxonomy)
-        except InputError as e:
-            if gold:
-                raise
-            golds = e
+        if gold:
+            given.golds(self.taxonomy)
         ready = self._setup.ready(given.facts, tell)
         calibration = self._setup.calibration(ready.row, tell)
-        with self._in_context():
-            tags = tuple(self._tags(given.facts, ready, calibration, progress, traces))
-        return Tags(
-            tags,
+        of = Tags(
+            (),
             self.taxonomy,
             ready.row.name,
             ready.parts.serializer,
             given.name,
-            golds,
-            calibration,
-            self._setup.numbers,
-            given.unlabelled,
-            given.document is not None,
-            ready.seen(given.facts, golds.scored) if isinstance(golds, Golds) else {},
-            tuple(notes),
-            given.skipped,
+            calibration=calibration,
+            searched=self._setup.numbers,
+            unlabelled=given.unlabelled,
+            of_document=given.document is not None,
+            notes=tuple(notes),
+            skipped=given.skipped,
+        )
+        return Tagging(
+            of,
+            given.facts,
+            partial(given.golds, self.taxonomy),
+            ready,
+            partial(self._tag, calibration, traces),
+            self._in_context,
+            self.concurrency,
+            self.each_fact,
+            progress,
         )
 
     def explain(
@@ -275,7 +292,7 @@ class Tagger:
         if fact is None:
             raise InputError(f"no fact {fact_id!r}", file=given.file, field="fact_id")
         ready = self._setup.ready(given.facts, log_note, shown=VOTERS)
-        gold = (given.gold if given.document is None else given.document.gold).get(fact_id, "")
+        gold = given.gold.get(fact_id, "")
         with self._in_context():
             return Trail(fact, ready.program(fact)(fact=fact), ready.parts, ready.row.name, gold)
 
@@ -322,30 +339,8 @@ class Tagger:
             tell(line)
         return given
 
-    def _tags(
-        self,
-        facts: Sequence[Fact],
-        ready: Ready,
-        calibration: Calibration | None,
-        progress: Progress | None,
-        traces: bool,
-    ) -> Iterator[Tag]:
-        from ..programs.shared_rows import shared_evidence
-        from .in_order import in_order
-
-        groups = [[i] for i in range(len(facts))] if self.each_fact else shared_evidence(facts)
-        found: dict[int, Tag] = {}
-        asked = [facts[group[0]] for group in groups]
-        answers = in_order(lambda fact: ready.program(fact)(fact=fact), asked, self.concurrency)
-        for group, (prediction, error) in zip(groups, answers, strict=True):
-            for i in group:
-                found[i] = self._tag(facts[i], prediction, error, calibration, traces)
-            if progress is not None:
-                progress(len(found), len(facts))
-        return (found[i] for i in range(len(facts)))
-
     def _tag(
-        self, fact: Fact, prediction: Any, error: str, calibration: Calibration | None, traces: bool
+        self, calibration: Calibration | None, traces: bool, fact: Fact, prediction: Any, error: str
     ) -> Tag:
         from ..retrievers.base import Ranking
         from .calibration import features

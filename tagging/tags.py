@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from ..programs.serialize import Serializer
 from ..retrievers.errors import InputError
-from ..retrievers.files import csv_text, write_text
+from ..retrievers.files import csv_rows, replacing
 from ..retrievers.taxonomy import Taxonomy
 from .calibration import Calibration
 from .golds import Golds
@@ -20,6 +20,39 @@ from .tags_file import COLUMNS, tag_cells
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+FAILURES = 5
+"""Failures that are kept with their reasons."""
+
+
+@dataclass
+class Counts:
+    """How many facts were tagged, and what must be said of some.
+
+    ``failures`` are the first facts on which the program failed, ``failed`` counts them all. ``lost``: a part
+    of it fell back because a reply of its model was no use. ``fell_back``: without a datatype that the
+    taxonomy declares.
+    """
+
+    facts: int = 0
+    failed: int = 0
+    lost: int = 0
+    fell_back: int = 0
+    failures: list[Tag] = field(default_factory=list)
+
+    def add(self, tag: Tag) -> None:
+        """Count one more."""
+        self.facts += 1
+        self.failed += bool(tag.error)
+        self.lost += tag.lost
+        self.fell_back += tag.ranking.fell_back
+        if tag.error and len(self.failures) < FAILURES:
+            self.failures.append(tag)
+
+    @property
+    def unusable(self) -> float:
+        """The share, in [0, 1], of the facts that failed or fell back for their model."""
+        return (self.failed + self.lost) / max(1, self.facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +118,18 @@ class Tags(Sequence[Tag]):
     @property
     def unusable(self) -> float:
         """The share, in [0, 1], of the facts that failed or fell back for their model."""
-        return (len(self.failed) + len(self.lost)) / max(1, len(self.tags))
+        return self._counts().unusable
 
     @property
     def fell_back(self) -> int:
         """How many facts have no datatype that the taxonomy declares."""
-        return sum(tag.ranking.fell_back for tag in self.tags)
+        return self._counts().fell_back
+
+    def _counts(self) -> Counts:
+        found = Counts()
+        for tag in self.tags:
+            found.add(tag)
+        return found
 
     def score(self) -> Score:
         """How often the known concepts were found.
@@ -123,8 +162,11 @@ class Tags(Sequence[Tag]):
 
     def rows(self, top: int = 10) -> Iterator[dict[str, object]]:
         """The lines of their table; ``top`` concepts of each ranking."""
-        for tag in self.tags:
-            yield tag_cells(tag, self.serializer, top, unlabelled=tag.fact.fact_id in self.unlabelled)
+        return (self.cells(tag, top) for tag in self.tags)
+
+    def cells(self, tag: Tag, top: int = 10) -> dict[str, object]:
+        """The line of one tag."""
+        return tag_cells(tag, self.serializer, top, unlabelled=tag.fact.fact_id in self.unlabelled)
 
     def to_csv(self, path: str | Path, top: int = 10) -> None:
         """Write a CSV file, in one step at the end; ``top`` concepts of each ranking.
@@ -132,7 +174,10 @@ class Tags(Sequence[Tag]):
         Raises:
             InputError: it cannot be written.
         """
-        write_text(Path(path), csv_text(COLUMNS, ([row[c] for c in COLUMNS] for row in self.rows(top))))
+        with replacing(Path(path)) as stream:
+            write = csv_rows(stream, COLUMNS)
+            for row in self.rows(top):
+                write([row[c] for c in COLUMNS])
 
     def to_arrow(self, top: int = 10) -> pyarrow.Table:
         """A table of Apache Arrow with the columns of the CSV file."""

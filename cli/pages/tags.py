@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ...tagging.tags import Tags
+from ...tagging.tag import Tag
+from ...tagging.tags import Counts, Tags
 from ...tagging.tags_file import locus_of
 
 SHOWN = 40
 """Facts that the table shows."""
 
-FAILURES = 5
-"""Failures that are shown with their reasons."""
+
+def show_tags(first: Sequence[Tag], of: Tags, count: int, console: Console) -> None:
+    """Print the table of the ``first`` tags, of ``count``."""
+    console.print((_of_document if of.of_document else _of_facts)(first[:SHOWN], of, count))
+    if count > SHOWN:
+        console.print(f"... and {count - SHOWN:,} more; --out FILE.csv writes all", markup=False)
 
 
-def show_tags(tags: Tags, console: Console) -> None:
-    """Print the table of the first tags."""
-    console.print(_of_document(tags) if tags.of_document else _of_facts(tags))
-    if len(tags) > SHOWN:
-        console.print(f"... and {len(tags) - SHOWN:,} more; --out FILE.csv writes all", markup=False)
-
-
-def _of_document(tags: Tags) -> Table:
-    table = Table(title=f"{tags.taxonomy.name}: {len(tags):,} facts")
+def _of_document(first: Sequence[Tag], tags: Tags, count: int) -> Table:
+    table = Table(title=f"{tags.taxonomy.name}: {count:,} facts")
     for name, width in (("value", 14), ("locus", 44), ("concept", 52), ("confidence", None)):
         table.add_column(name, max_width=width, overflow="fold" if name != "locus" else "ellipsis")
-    for tag in tags[:SHOWN]:
+    for tag in first:
         sure = "" if tag.confidence is None else f"{tag.confidence:.2f}"
         cells = (tag.fact.value, locus_of(tag.fact, tags.serializer), tag.concept, sure)
         table.add_row(*(escape(c) for c in cells))
     return table
 
 
-def _of_facts(tags: Tags) -> Table:
-    table = Table(title=f"{tags.taxonomy.name}: {len(tags):,} facts")
+def _of_facts(first: Sequence[Tag], tags: Tags, count: int) -> Table:
+    table = Table(title=f"{tags.taxonomy.name}: {count:,} facts")
     for name, width in (("fact", None), ("value", 14), ("locus", 40), ("concept", 50), ("score", None)):
         table.add_column(name, max_width=width, overflow="fold" if name != "locus" else "ellipsis")
-    for tag in tags[:SHOWN]:
+    for tag in first:
         score = "" if tag.score is None else f"{tag.score:.3f}"
         locus = locus_of(tag.fact, tags.serializer)
         cells = (tag.fact.fact_id, tag.fact.value, locus, tag.concept, score)
@@ -46,26 +46,26 @@ def _of_facts(tags: Tags) -> Table:
     return table
 
 
-def show_problems(tags: Tags, notes: Console) -> None:
+def show_problems(counts: Counts, tags: Tags, notes: Console) -> None:
     """Print what was passed over, what failed, and for which numbers more than a datatype was searched."""
     for problem in tags.skipped:
         notes.print(f"skipped: {problem}", markup=False, highlight=False, soft_wrap=True)
     if tags.skipped:
         notes.print(f"{len(tags.skipped)} bad facts were skipped", markup=False)
-    for tag in tags.failed[:FAILURES]:
+    for tag in counts.failures:
         line = f"failed: {tag.fact.fact_id}: {tag.error}"
         notes.print(line, markup=False, highlight=False, soft_wrap=True)
-    if tags.failed:
-        notes.print(f"{len(tags.failed)} facts failed; their rankings are empty", markup=False)
-    if tags.lost:
+    if counts.failed:
+        notes.print(f"{counts.failed} facts failed; their rankings are empty", markup=False)
+    if counts.lost:
         notes.print(
-            f"{len(tags.lost):,} of {len(tags):,} facts fell back in part: replies of the model were no use",
+            f"{counts.lost:,} of {counts.facts:,} facts fell back in part: replies of the model were no use",
             markup=False, highlight=False, soft_wrap=True,
         )  # fmt: skip
-    if tags.fell_back:
+    if counts.fell_back:
         what = "everything was searched"
         if tags.searched < len(tags.taxonomy):
             whole = len(tags.taxonomy)
             what = f"the {tags.searched:,} of {whole:,} concepts that numbers can have were searched"
-        line = f"{tags.fell_back:,} values have no datatype that could be told: {what}"
+        line = f"{counts.fell_back:,} values have no datatype that could be told: {what}"
         notes.print(line, soft_wrap=True)

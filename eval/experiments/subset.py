@@ -7,18 +7,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...data.example import Example
+from ...data.kept import Chosen
 from ...retrievers.errors import InputError
 
 
 def restricted(
     examples: Sequence[Example], where: Mapping[str, str], ids: Sequence[str] = ()
-) -> list[Example]:
+) -> Sequence[Example]:
     """The examples whose groups have all the values of an experiment's ``where``, and of these those with its
     ``ids`` where it names some, in their order.
 
     Raises:
         InputError: no example has such a group, such a value of it or such an id, or none has all of them.
     """
+    if not where and not ids:
+        return examples
     known_ids = {e.id for e in examples}
     missing = next((i for i in ids if i not in known_ids), None)
     if missing is not None:
@@ -41,27 +44,32 @@ def restricted(
 def spread(examples: Sequence[Example], n: int, seed: int = 0) -> list[Example]:
     """At most ``n`` examples from as many source contexts as possible: contexts in a random order, one
     example of each, then a second one of each, and so on."""
-    contexts: dict[str, list[Example]] = {}
-    for example in examples:
-        contexts.setdefault(example.cluster or example.id, []).append(example)
+    return [examples[i] for i in _spread([(i, e.cluster or e.id) for i, e in enumerate(examples)], n, seed)]
+
+
+def _spread(members: Sequence[tuple[int, str]], n: int, seed: int = 0) -> list[int]:
+    """:func:`spread` over (place, source context)."""
+    contexts: dict[str, list[int]] = {}
+    for place, context in members:
+        contexts.setdefault(context, []).append(place)
     names = list(contexts)
     order = [names[i] for i in np.random.default_rng(seed).permutation(len(names))]
     deepest = max(map(len, contexts.values()), default=0)
     turns = (contexts[name][i] for i in range(deepest) for name in order if i < len(contexts[name]))
-    return [example for example, _ in zip(turns, range(n), strict=False)]
+    return [place for place, _ in zip(turns, range(n), strict=False)]
 
 
-def sampled(examples: Sequence[Example], n: int, group: str = "") -> list[Example]:
+def sampled(examples: Sequence[Example], n: int, group: str = "") -> Sequence[Example]:
     """A sample of at most ``n`` examples (of each value of ``group``, where one is named), in their order,
     from as many source contexts as possible (:func:`spread`).
 
     The same call draws the same examples, and a larger ``n`` only adds.
     """
-    strata: dict[str, list[Example]] = {}
-    for example in examples:
-        strata.setdefault(example.groups.get(group, ""), []).append(example)
-    kept = {e.id for stratum in strata.values() for e in spread(stratum, n)}
-    return [e for e in examples if e.id in kept]
+    strata: dict[str, list[tuple[int, str]]] = {}
+    for place, e in enumerate(examples):
+        strata.setdefault(e.groups.get(group, ""), []).append((place, e.cluster or e.id))
+    kept = sorted(place for stratum in strata.values() for place in _spread(stratum, n))
+    return Chosen(examples, kept)
 
 
 def split_by_context(examples: Sequence[Example], share: float = 0.5) -> tuple[list[Example], list[Example]]:

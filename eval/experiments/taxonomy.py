@@ -14,8 +14,8 @@ from pydantic import Field
 
 from ...data.domains import Domain
 from ...data.example import Example, fingerprint
-from ...data.facts import FactsOf
 from ...data.folder import DataFolder, domain_named, file_fingerprint
+from ...data.kept import Chosen, FactsOf
 from ...data.parts import make_parts
 from ...programs.methods import PROGRAMS, Parts, build, check_replay
 from ...programs.presets import learns, scopes, spec_named
@@ -114,7 +114,7 @@ class TaxonomyFamily:
             domain,
             taxonomy,
             f"{domain.name} {chosen}",
-            [with_label_length(e, taxonomy) for e in facts],
+            Chosen(facts, range(len(facts)), partial(with_label_length, taxonomy=taxonomy)),
             chosen == experiment.table.split and not folder.bundled,
         )
 

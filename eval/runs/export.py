@@ -98,8 +98,8 @@ def read_trec(runs: Sequence[str | Path], qrels: str | Path, more: Sequence[str]
         if not found.keys() & judged.keys():
             raise InputError(f"answers none of the queries of {qrels}", file=path)
         outcomes = Outcomes([0], examples)
-        for q, grades in judged.items():
+        for place, (q, grades) in enumerate(judged.items()):
             values = score_ranking(list(found[q].ids) if q in found else [], grades, measures)
-            outcomes.put(0, q, Outcome(values, {}, np.nan, None))
+            outcomes.put(0, place, Outcome(values, {}, np.nan, None))
         rows.append(outcomes.result(name, measures, {}, {}))
     return Run("", Path(qrels).name, rows, examples)

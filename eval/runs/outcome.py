@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,13 +101,16 @@ class Outcomes:
 
     Args:
         seeds: of the row.
-        examples: of the run; outcomes of others are not kept.
+        examples: of the run; each is named by its place in them.
+
+    Attributes:
+        errors: the reason of each failure, by (seed, place).
     """
 
     def __init__(self, seeds: Sequence[int], examples: Sequence[Example]) -> None:
         self.seeds = list(seeds)
         self._rows = {seed: s for s, seed in enumerate(self.seeds)}
-        self._columns = {e.id: i for i, e in enumerate(examples)}
+        self._examples = examples
         self._shape = (len(self.seeds), len(examples))
         self._values: dict[str, Floats] = {}
         self._costs: dict[str, Floats] = {}
@@ -115,14 +118,14 @@ class Outcomes:
         self.done = np.zeros(self._shape, dtype=np.bool_)
         self.incomplete = np.zeros(self._shape, dtype=np.bool_)
         self.lost = np.zeros(self._shape, dtype=np.bool_)
-        self.errors: dict[tuple[int, str], Mapping[str, str]] = {}
+        self.errors: dict[tuple[int, int], Mapping[str, str]] = {}
 
     def _unknown(self) -> Floats:
         return np.full(self._shape, np.nan)
 
-    def put(self, seed: int, id_: str, outcome: Outcome) -> None:
+    def put(self, seed: int, place: int, outcome: Outcome) -> None:
         """Keep an outcome in place of an earlier one."""
-        at = self._rows[seed], self._columns[id_]
+        at = self._rows[seed], place
         for tables, given in ((self._values, outcome.metrics), (self._costs, outcome.cost)):
             for table in tables.values():
                 table[at] = np.nan
@@ -132,17 +135,28 @@ class Outcomes:
                 tables[name][at] = value
         self.seconds[at], self.began[at] = outcome.seconds, outcome.began
         self.done[at], self.incomplete[at], self.lost[at] = True, outcome.incomplete, outcome.lost
-        self.errors.pop((seed, id_), None)
+        self.errors.pop((seed, place), None)
         if outcome.error is not None:
-            self.errors[seed, id_] = outcome.error
+            self.errors[seed, place] = outcome.error
 
-    def is_done(self, seed: int, id_: str) -> bool:
-        return bool(self.done[self._rows[seed], self._columns[id_]])
+    def is_done(self, seed: int, place: int) -> bool:
+        return bool(self.done[self._rows[seed], place])
 
-    def is_incomplete(self, seed: int, id_: str) -> bool:
-        """Whether trying again may add to it: it failed, fell back, or something beside its own work did."""
-        at = self._rows[seed], self._columns[id_]
-        return (seed, id_) in self.errors or bool(self.incomplete[at] or self.lost[at])
+    def todo(self, seed: int, again: bool) -> Sequence[int]:
+        """The places that are not done; ``again``: also those where trying again may add something: it
+        failed, fell back, or something beside its own work did."""
+        row = self._rows[seed]
+        left = ~self.done[row]
+        if again:
+            left |= self.incomplete[row] | self.lost[row]
+            left[[place for s, place in self.errors if s == seed]] = True
+        found: Sequence[int] = np.flatnonzero(left)  # type: ignore[assignment]
+        return found
+
+    def failures(self) -> Iterator[tuple[int, str, Mapping[str, str]]]:
+        """(seed, example id, reason) of each failure, in the order of the run."""
+        for seed, place in sorted(self.errors, key=lambda at: (self._rows[at[0]], at[1])):
+            yield seed, self._examples[place].id, self.errors[seed, place]
 
     def result(
         self,
@@ -152,31 +166,30 @@ class Outcomes:
         settings: Mapping[str, Any],
         lines: Sequence[bytes] = (),
     ) -> RowResult:
-        """The row's values; ``measures`` orders the columns."""
+        """The row's values, which share their arrays with this; ``measures`` orders the columns."""
         failed = np.zeros(self._shape, dtype=np.bool_)
-        for seed, id_ in self.errors:
-            failed[self._rows[seed], self._columns[id_]] = True
+        for seed, place in self.errors:
+            failed[self._rows[seed], place] = True
         found = {m: v for m, v in self._values.items() if not np.isnan(v).all()}
         names = [m for m in measures if m in found or not found] + [m for m in found if m not in measures]
-        values = {m: found[m].copy() if m in found else self._unknown() for m in names}
+        values = {m: found[m] if m in found else self._unknown() for m in names}
         for table in values.values():
             table[failed] = 0.0
-        costs = {c: v.copy() for c, v in self._costs.items() if not np.isnan(v).all()}
-        order = sorted(self.errors, key=lambda at: (self._rows[at[0]], self._columns[at[1]]))
+        costs = {c: v for c, v in self._costs.items() if not np.isnan(v).all()}
         return RowResult(
             name,
             self.seeds,
             values,
             costs,
-            self.seconds.copy(),
+            self.seconds,
             failed,
-            self.done.copy(),
+            self.done,
             reference,
             settings,
             lines,
-            {at: self.errors[at] for at in order},
-            self.began.copy(),
-            self.lost.copy(),
+            {(seed, id_): reason for seed, id_, reason in self.failures()},
+            self.began,
+            self.lost,
         )
 
 

@@ -73,7 +73,7 @@ class Run:
         if manifest is None:
             raise InputError("is not a run folder (it has no run.json)", file=folder.path)
         examples = _read_examples(folder.path / "examples.jsonl", manifest["examples"])
-        by_id = {e.id: e for e in examples}
+        places = {e.id: i for i, e in enumerate(examples)}
         measures = manifest["measures"] if codec is None else codec.measures
         rows = []
         for entry in manifest["rows"]:
@@ -84,9 +84,9 @@ class Run:
                 settings = next(lines, {}).get("settings", {})
                 with readable(file):
                     for r in lines:
-                        example = by_id.get(r["id"])
-                        if example is not None and example.version == r["x"] and r["seed"] in seeds:
-                            outcomes.put(r["seed"], r["id"], read_outcome(r, example.gold, codec))
+                        place = places.get(r["id"])
+                        if place is not None and examples[place].version == r["x"] and r["seed"] in seeds:
+                            outcomes.put(r["seed"], place, read_outcome(r, examples[place].gold, codec))
             rows.append(outcomes.result(entry["row"], measures, entry["reference"], settings))
         return cls(
             manifest["experiment"],
@@ -113,7 +113,7 @@ class Run:
     @cached_property
     def bootstrap(self) -> ClusterBootstrap:
         """The resampling of source contexts that every interval of this run shares."""
-        return ClusterBootstrap([e.cluster or f"\0{e.id}" for e in self.examples])
+        return ClusterBootstrap(e.cluster or f"\0{e.id}" for e in self.examples)
 
     def summary(self) -> dict[str, Any]:
         """``{"experiment", "data", "rows": [{"row", "n", "failed", "R@1", ..., "intervals", "cost"}]}``.

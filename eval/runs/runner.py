@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextvars
 import queue
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from ...data.example import Example
-from ...data.folder import bytes_fingerprint
+from ...data.folder import Fingerprint
+from ...data.kept import Chosen
 from ...programs.trace import Trace
 from ...retrievers.errors import InputError, describe
-from ...retrievers.files import write_bytes, write_text
+from ...retrievers.files import replacing, write_text
 from .folder import RunFolder, file_name
 from .log import RunLog, dumps, readable, write_line
 from .names import write_names
@@ -47,6 +48,7 @@ class _Work:
 class _Task:
     work: _Work
     seed: int
+    place: int
     example: Example
     version: str
     program: Program
@@ -106,7 +108,6 @@ def run(
     """
     _check(rows, examples, concurrency, baseline)
     note = on_note or (lambda _: None)
-    versions = {e.id: e.fingerprint() for e in examples}
     with ExitStack() as stack:
         folder = RunFolder(out) if out is not None else None
         if folder is not None:
@@ -118,24 +119,22 @@ def run(
             if folder is not None:
                 work.log = _open_log(work, folder, fingerprint, table, note)
                 stack.callback(work.log.close)
-                _resume(work, work.log, examples, versions, codec)
+                _resume(work, work.log, examples, codec)
             works.append(work)
         if folder is not None:
             names = {"experiment": experiment, "data": data, "baseline": baseline}
-            _describe(folder, works, examples, versions, codec, names, resolved)
-            folder.write_failures(_failures(works, examples))
-        session = _Session(works, examples, versions, codec, retry_failed, keep, folder, on_progress)
+            _describe(folder, works, examples, codec, names, resolved)
+            folder.write_failures(_failures(works))
+        session = _Session(works, examples, codec, retry_failed, keep, folder, on_progress)
         session.run(concurrency)
         results = [
             w.outcomes.result(w.row.name, codec.measures, w.row.reference, w.row.settings, w.lines)
             for w in works
         ]
         where = folder.path if folder is not None else None
-        found = Run(
-            experiment, data, results, list(examples), baseline, where, session.resumed, codec=codec.name
-        )
+        found = Run(experiment, data, results, examples, baseline, where, session.resumed, codec=codec.name)
         if folder is not None:
-            folder.write_failures(_failures(works, examples))
+            folder.write_failures(_failures(works))
             folder.write_json("summary.json", found.summary())
         return found
 
@@ -149,8 +148,8 @@ def _check(rows: Sequence[Row], examples: Sequence[Example], concurrency: int, b
         raise InputError(f"must be at least 1, not {concurrency}", field="concurrency")
     names = [row.name for row in rows]
     files = [file_name(name).lower() for name in names]
-    for what, values in (("row", names), ("row file", files), ("example", [e.id for e in examples])):
-        twice = next((v for v in _repeated(values)), None)
+    for what, values in (("row", names), ("row file", files), ("example", (e.id for e in examples))):
+        twice = next(_repeated(values), None)
         if twice is not None:
             raise InputError(f"the {what} {twice!r} is there twice")
     for row in rows:
@@ -162,12 +161,12 @@ def _check(rows: Sequence[Row], examples: Sequence[Example], concurrency: int, b
         )
 
 
-def _repeated(values: Sequence[str]) -> Iterator[str]:
-    seen: set[str] = set()
+def _repeated(values: Iterable[str]) -> Iterator[str]:
+    seen: set[int] = set()  # of hashes: 100,000 ids are 6 MB
     for value in values:
-        if value in seen:
+        if hash(value) in seen:
             yield value
-        seen.add(value)
+        seen.add(hash(value))
 
 
 def _open_log(
@@ -181,16 +180,18 @@ def _open_log(
     return log
 
 
-def _resume(
-    work: _Work, log: RunLog, examples: Sequence[Example], versions: Mapping[str, str], codec: Codec
-) -> None:
+def _resume(work: _Work, log: RunLog, examples: Sequence[Example], codec: Codec) -> None:
     """Take over what earlier sessions finished; the latest line of an example wins."""
-    golds = {e.id: e.gold for e in examples}
+    places: dict[str, int] = {}
     with readable(log.path):
         for record in log.records():
-            if record["seed"] in work.row.seeds and versions.get(record["id"]) == record["x"]:
-                outcome = read_outcome(record, golds[record["id"]], codec)
-                work.outcomes.put(record["seed"], record["id"], outcome)
+            places = places or {e.id: i for i, e in enumerate(examples)}
+            place = places.get(record["id"])
+            if place is None or record["seed"] not in work.row.seeds:
+                continue
+            example = examples[place]
+            if example.fingerprint() == record["x"]:
+                work.outcomes.put(record["seed"], place, read_outcome(record, example.gold, codec))
 
 
 class _Session:
@@ -200,14 +201,13 @@ class _Session:
         self,
         works: Sequence[_Work],
         examples: Sequence[Example],
-        versions: Mapping[str, str],
         codec: Codec,
         retry_failed: bool,
         keep: bool,
         folder: RunFolder | None,
         on_progress: OnProgress | None,
     ) -> None:
-        self.works, self.examples, self.versions = works, examples, versions
+        self.works, self.examples = works, examples
         self.codec, self.retry_failed, self.keep, self.folder = codec, retry_failed, keep, folder
         self.on_progress = on_progress
         self.left = [sum(len(self._todo(w, seed)) for seed in w.row.seeds) for w in works]
@@ -216,24 +216,20 @@ class _Session:
         self.failed = 0 if retry_failed else sum(len(w.outcomes.errors) for w in works)
         self.calls = 0
 
-    def _todo(self, work: _Work, seed: int) -> list[Example]:
-        known = work.outcomes
-        return [
-            e
-            for e in self.examples
-            if not known.is_done(seed, e.id) or (self.retry_failed and known.is_incomplete(seed, e.id))
-        ]
+    def _todo(self, work: _Work, seed: int) -> Sequence[int]:
+        return work.outcomes.todo(seed, self.retry_failed)
 
     def _tasks(self) -> Iterator[_Task]:
         for work in self.works:
             for seed in work.row.seeds:
                 todo = self._todo(work, seed)
-                program = work.row.build(seed) if todo else None
-                if todo and work.row.warm is not None:
-                    work.row.warm(todo)
-                for example in todo:
+                program = work.row.build(seed) if len(todo) else None
+                if len(todo) and work.row.warm is not None:
+                    work.row.warm(Chosen(self.examples, todo))
+                for place in todo:
                     assert program is not None
-                    yield _Task(work, seed, example, self.versions[example.id], program)
+                    example = self.examples[place]
+                    yield _Task(work, seed, int(place), example, example.fingerprint(), program)
 
     def run(self, concurrency: int) -> None:
         for ready in dict.fromkeys(w.row.ready for w, n in zip(self.works, self.left, strict=True) if n):
@@ -317,7 +313,7 @@ class _Session:
     def _finish(self, done: _Done) -> None:
         task, outcome = done.task, done.outcome
         work = task.work
-        known, at = work.outcomes, (task.seed, task.example.id)
+        known, at = work.outcomes, (task.seed, task.place)
         if outcome.error is not None and known.is_done(*at) and at not in known.errors:
             self._count(task, None)  # it was to be completed, and what there is stays
             return
@@ -327,7 +323,7 @@ class _Session:
                 self.folder.note_failure(work.row.name, task.seed, task.example.id, outcome.error)
         elif self.keep:
             work.lines.append(done.line)
-        work.outcomes.put(task.seed, task.example.id, outcome)
+        work.outcomes.put(task.seed, task.place, outcome)
         self._count(task, outcome)
 
     def _count(self, task: _Task, outcome: Outcome | None) -> None:
@@ -360,7 +356,6 @@ def _describe(
     folder: RunFolder,
     works: Sequence[_Work],
     examples: Sequence[Example],
-    versions: Mapping[str, str],
     codec: Codec,
     names: Mapping[str, str | None],
     resolved: str,
@@ -368,18 +363,14 @@ def _describe(
     """Write what a report needs to read the folder without the experiment."""
     if resolved:
         write_text(folder.path / "resolved.toml", resolved)
-    lines = (
-        {
-            "id": e.id,
-            "x": versions[e.id],
-            "gold": sorted(e.gold) if isinstance(e.gold, set | frozenset) else e.gold,
-            "cluster": e.cluster,
-            "groups": dict(e.groups),
-        }
-        for e in examples
-    )
-    text = b"".join(map(dumps, lines))
-    write_bytes(folder.path / "examples.jsonl", text)
+    printed = Fingerprint()
+    with replacing(folder.path / "examples.jsonl") as stream:
+        for e in examples:
+            gold = sorted(e.gold) if isinstance(e.gold, set | frozenset) else e.gold
+            told = {"id": e.id, "x": e.fingerprint(), "gold": gold}
+            line = dumps({**told, "cluster": e.cluster, "groups": dict(e.groups)})
+            printed.update(line)
+            stream.write(line)
     rows = [
         {
             "row": w.row.name,
@@ -390,14 +381,12 @@ def _describe(
         }
         for w in works
     ]
-    about = {"codec": codec.name, "measures": list(codec.measures), "examples": bytes_fingerprint(text)}
+    about = {"codec": codec.name, "measures": list(codec.measures), "examples": printed.digits}
     folder.write_manifest({**names, **about, "rows": rows})
 
 
-def _failures(works: Sequence[_Work], examples: Sequence[Example]) -> Iterator[bytes]:
+def _failures(works: Sequence[_Work]) -> Iterator[bytes]:
     """A line for each example that has failed and not succeeded since, in the order of the run."""
     for work in works:
-        for seed in work.row.seeds:
-            for example in examples:
-                if (error := work.outcomes.errors.get((seed, example.id))) is not None:
-                    yield dumps({"row": work.row.name, "seed": seed, "id": example.id, **error})
+        for seed, id_, error in work.outcomes.failures():
+            yield dumps({"row": work.row.name, "seed": seed, "id": id_, **error})

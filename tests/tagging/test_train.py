@@ -214,7 +214,7 @@ def test_facts_beside_are_those_of_the_same_context():
     together = beside(facts)(facts[0])
     assert {f.context.context_id for f in together} == {facts[0].context.context_id}
     assert len(together) == 6
-    assert beside([])(facts[0]) == ()
+    assert beside([])(facts[0]) == []
 
 
 def test_towers_are_a_retriever(stored):

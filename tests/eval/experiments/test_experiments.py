@@ -274,8 +274,9 @@ def test_one_row_brings_the_row_that_it_replays():
 
 
 def test_a_limit_draws_from_many_contexts_the_same_each_time(dev_facts):
-    few, more = sampled(dev_facts, 30), sampled(dev_facts, 60)
-    assert few == sampled(dev_facts, 30) != dev_facts[:30]
+    few, more = list(sampled(dev_facts, 30)), list(sampled(dev_facts, 60))
+    ids = [e.id for e in few]
+    assert ids == [e.id for e in sampled(dev_facts, 30)] != [e.id for e in dev_facts[:30]]
     assert len(few) == 30
     assert {e.id for e in few} < {e.id for e in more}
     assert more == [e for e in dev_facts if e in more]  # in the order of the data

@@ -14,7 +14,7 @@ def walls(*spans):
     outcomes = Outcomes(range(len(spans)), EXAMPLES)
     for seed, row in enumerate(spans):
         for i, (began, lasted) in enumerate(row):
-            outcomes.put(seed, f"e{i}", Outcome({"R@1": 1.0}, {}, lasted, None, began=began))
+            outcomes.put(seed, i, Outcome({"R@1": 1.0}, {}, lasted, None, began=began))
     return outcomes.result("r", ["R@1"], {}, {}).walls()
 
 

@@ -1,0 +1,85 @@
+"""A tagging under way: each tag as soon as it is there, in the order of the facts."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ..programs.shared_rows import first_alike
+from ..retrievers.errors import InputError
+from ..signatures.types import Fact
+from .golds import Golds
+from .in_order import in_order
+from .tag import Tag
+from .tags import Tags
+
+if TYPE_CHECKING:
+    from .setup import Ready
+
+Progress = Callable[[int, int], None]
+"""Called with how many facts are done, and of how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tagging(Iterable[Tag]):
+    """The tags of facts, made while they are iterated over; one at a time is held.
+
+    Args:
+        of: what they are tags of; it has none itself.
+        facts: what is tagged.
+        golds: their known concepts; raises InputError where there are none to score.
+        ready: what tags.
+        tag: a fact, its prediction (None: it failed) and the failure as a tag.
+        context: in which programs run (the models).
+        concurrency: facts in flight where a model is called.
+        each_fact: ask the program for each fact, not once for cells of a row that differ only in dates.
+        progress: called with how many facts are done, and of how many.
+    """
+
+    of: Tags
+    facts: Sequence[Fact]
+    golds: Callable[[], Golds]
+    ready: Ready
+    tag: Callable[[Fact, Any, str], Tag]
+    context: Callable[[], AbstractContextManager[None]]
+    concurrency: int
+    each_fact: bool = False
+    progress: Progress | None = field(default=None)
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __iter__(self) -> Iterator[Tag]:
+        with self.context():
+            for done, tag in enumerate(self._tags(), 1):
+                yield tag
+                if self.progress is not None:
+                    self.progress(done, len(self.facts))
+
+    def _tags(self) -> Iterator[Tag]:
+        facts, ready = self.facts, self.ready
+        first = array("q", range(len(facts))) if self.each_fact else first_alike(facts)
+        left = array("q", bytes(8 * len(facts)))
+        for place in first:
+            left[place] += 1
+        asked = (facts[place] for place in range(len(facts)) if first[place] == place)
+        answers = in_order(lambda fact: ready.program(fact)(fact=fact), asked, self.concurrency)
+        waiting: dict[int, tuple[Any | None, str]] = {}
+        for place, fact in enumerate(facts):
+            own = first[place]
+            if own == place:
+                waiting[own] = next(answers)
+            left[own] -= 1
+            answer = waiting[own] if left[own] else waiting.pop(own)
+            yield self.tag(fact, *answer)
+
+    def whole(self, tags: Iterable[Tag]) -> Tags:
+        """All the tags with what they are tags of, ready to be scored where concepts are known."""
+        try:
+            golds = self.golds()
+        except InputError as e:  # what score() then says
+            return replace(self.of, tags=tuple(tags), golds=e)
+        return replace(self.of, tags=tuple(tags), golds=golds, seen=self.ready.seen(self.facts, golds.scored))
