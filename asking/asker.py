@@ -17,7 +17,7 @@ from ..data.questions import LabelledQuestion, read_questions, same_answer
 from ..lm.options import chosen_lm
 from ..programs.rag.rule import AnswerRules
 from ..retrievers.errors import InputError, describe
-from ..retrievers.registry import named
+from ..retrievers.settings import named
 from ..signatures.types import Question
 from .answer import Answer, AskedQuery, Found, Judgement, Passage, Plan, Statement
 from .asked import as_question, right_option
@@ -43,7 +43,7 @@ class Asker:
     Args:
         corpus: a name, file or folder (:func:`abduce.data.corpora.load_corpus`), or a ``Corpus``.
         program: a row of :data:`abduce.programs.rag.presets.RAG_PRESETS`, or a program's bare name.
-        retriever: a kind, preset or index folder (:func:`abduce.retrievers.registry.named`), or settings;
+        retriever: a kind, preset or index folder (:func:`abduce.retrievers.settings.named`), or settings;
             BM25 where not given.
         lm: an ``[lm]`` table, or a TOML file that holds one. Without it the file that ``$ABDUCE_LM`` names,
             else the caller's DSPy model.

@@ -93,7 +93,7 @@ def ask(
     from ..data.corpora import CORPORA
     from ..data.folder import DataFolder
     from ..lm.options import chosen_lm
-    from ..retrievers.registry import named
+    from ..retrievers.settings import named
 
     many = _is_file(question)
     if many:

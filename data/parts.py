@@ -10,10 +10,10 @@ from ..programs.methods import Parts
 from ..programs.profiles import Profiles
 from ..programs.rag.presets import RAGParts
 from ..programs.rag.rerank import PairScorer
-from ..retrievers.built import BuiltRetrievers
 from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents
+from ..retrievers.settings import BuiltRetrievers
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from .domains import Domain

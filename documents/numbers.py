@@ -159,11 +159,6 @@ class Number:
         return self.currency is not None
 
     @property
-    def decimals(self) -> int:
-        """Digits after the point."""
-        return len(self.figure.partition(".")[2])
-
-    @property
     def loose(self) -> bool:
         """Whether it may also be a label or a heading: ``1-3 years``, ``less than 30 days``, ``$10-$15``."""
         return self.bounded or bool(self.unit)

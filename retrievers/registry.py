@@ -8,7 +8,6 @@ settings.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from .base import Retriever
 from .collection import Collection
 from .encoders import PRESETS
-from .errors import InputError, MissingExtra
+from .errors import InputError
 
 Builder = Callable[..., Retriever]
 
@@ -37,12 +36,7 @@ def build(kind: str, collection: Collection[Any] | None, **settings: Any) -> Ret
         InputError: an unknown name or setting (the message lists the known ones), or a bad value.
         MissingExtra: an optional dependency is not installed.
     """
-    builder = _outside(kind) if ":" in kind else BUILDERS.get(kind)
-    if builder is None:
-        known = ", ".join(BUILDERS)
-        raise InputError(
-            f"no retriever {kind!r}; there are {known}, or package.module:Class", field="retriever.kind"
-        )
+    builder = builder_named(kind)
     accepted = inspect.signature(builder).parameters
     if not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
         names = list(accepted)[1:]
@@ -81,7 +75,19 @@ def _check_types(builder: Builder, settings: Mapping[str, Any]) -> None:
 _SETTING = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
-def _outside(kind: str) -> Builder:
+def builder_named(kind: str) -> Builder:
+    """What builds retrievers of a kind.
+
+    Raises:
+        InputError: no such name, module or class.
+    """
+    if ":" not in kind:
+        if kind not in BUILDERS:
+            known = ", ".join(BUILDERS)
+            raise InputError(
+                f"no retriever {kind!r}; there are {known}, or package.module:Class", field="retriever.kind"
+            )
+        return BUILDERS[kind]
     module, _, name = kind.partition(":")
     try:
         found = getattr(importlib.import_module(module), name, None)
@@ -90,41 +96,6 @@ def _outside(kind: str) -> Builder:
     if not callable(found):
         raise InputError(f"{module!r} has no class {name!r}", field="retriever.kind")
     return found  # type: ignore[no-any-return]
-
-
-def in_full(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[str, Any]:
-    """Settings with what they leave to the collection: the kind, and for passages no label coverage (a stored
-    index has its own weight of it). An encoder's short name is written out."""
-    found = {"kind": "bm25", **settings}
-    if found["kind"] in PRESETS:
-        found |= named(found["kind"])
-    if collection.kind == "corpus" and found["kind"] in ("bm25", "dense") and not found.get("index"):
-        found.setdefault("w_cov", 0.0)
-    for part in ("parts", "first"):
-        if isinstance(found.get(part), list):
-            found[part] = [in_full(p, collection) for p in found[part]]
-        elif isinstance(found.get(part), Mapping):
-            found[part] = in_full(found[part], collection)
-    return found
-
-
-def named(name: str) -> dict[str, Any]:
-    """The ``[retriever]`` table of a short name.
-
-    Args:
-        name: a kind; the preset of an encoder (``minilm``), which is a dense retriever; or the path of an
-            index folder, which is opened.
-
-    Raises:
-        InputError: a folder that is not a sound index.
-    """
-    from .store import read_manifest
-
-    if name in PRESETS:
-        return {"kind": "dense", "preset": name}
-    if ":" not in name and name not in BUILDERS and Path(name).is_dir():
-        return {"kind": read_manifest(name)["kind"], "index": str(Path(name).resolve())}
-    return {"kind": name}
 
 
 def _bm25(
@@ -163,8 +134,8 @@ def _dense(
     if index is not None and preset is None and not settings.get("model"):
         preset = _preset_of(index)
     encoder, rest = _encoder(preset, settings)
-    own = _parameters(DenseRetriever) - {"encoder", "vectors", "tokenizer", "engine_settings"}
-    _only(rest, own | _parameters(VectorIndex), "dense", encoder_too=True)
+    own = parameters(DenseRetriever) - {"encoder", "vectors", "tokenizer", "engine_settings"}
+    only_known(rest, own | parameters(VectorIndex), "dense", encoder_too=True)
     if index is None:
         return DenseRetriever(_needed(collection), encoder, **rest)
     opened = DenseRetriever.open(index, encoder, **rest)
@@ -228,7 +199,7 @@ def _milvus(
 
     encoded = settings.get("field", "dense") == "dense"
     encoder, rest = _encoder(preset, settings) if encoded else (None, settings)
-    _only(rest, _parameters(MilvusRetriever) - {"encoder", "client"}, "milvus", encoder_too=encoded)
+    only_known(rest, parameters(MilvusRetriever) - {"encoder", "client"}, "milvus", encoder_too=encoded)
     retriever = MilvusRetriever(_needed(collection), encoder=encoder, **rest)
     retriever.insert(progress=progress)
     return retriever
@@ -255,130 +226,21 @@ BUILDERS: dict[str, Builder] = {
 """Every retriever of abduce by its name in experiment files."""
 
 
-def identity(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[str, Any]:
-    """Settings, each index folder with the seal of its manifest: what an index built anew changes.
-
-    Raises:
-        InputError: a folder that is no index, or one of another kind or collection.
-    """
-    from .store import read_manifest
-
-    found = dict(settings)
-    kind, index = settings.get("kind", "bm25"), settings.get("index")
-    if index and kind in ("bm25", "dense"):
-        manifest = read_manifest(index)
-        if manifest["kind"] != kind:
-            raise InputError(f"is an index of kind {manifest['kind']!r}, not {kind!r}", file=Path(index))
-        about = manifest["collection"]
-        if about["hash"] != collection.content_hash:
-            raise _of_another(about["name"], about["count"], collection, index)
-        found["seal"] = manifest["seal"]
-    if kind == "towers" and settings.get("model"):
-        found["seal"] = read_manifest(settings["model"])["seal"]
-    for name, value in settings.items():
-        if name == "first" and isinstance(value, Mapping):
-            found[name] = identity(value, collection)
-        elif name == "parts" and isinstance(value, list):
-            found[name] = [
-                identity(part, collection) if isinstance(part, Mapping) else part for part in value
-            ]
-    return found
-
-
-def outside_modules(settings: Mapping[str, Any]) -> list[str]:
-    """The modules of retrievers that are not abduce's, in settings and their parts."""
-    own = [str(settings["kind"]).partition(":")[0]] if ":" in str(settings.get("kind", "")) else []
-    inner = [*(settings.get("parts") or ()), settings.get("first")]
-    return own + [name for part in inner if isinstance(part, Mapping) for name in outside_modules(part)]
-
-
-def check(kind: str, settings: Mapping[str, Any]) -> None:
-    """Refuse what :func:`build` would refuse, without building: names, settings, missing extras.
-
-    Raises:
-        InputError: an unknown name or setting.
-        MissingExtra: an optional dependency is not installed.
-    """
-    if ":" in kind:
-        _outside(kind)
-        return
-    if kind not in BUILDERS:
-        known = ", ".join(BUILDERS)
-        raise InputError(
-            f"no retriever {kind!r}; there are {known}, or package.module:Class", field="retriever.kind"
-        )
-    for package in NEEDED.get(kind, ()):
-        if importlib.util.find_spec(package) is None:
-            raise MissingExtra(package, "scale" if kind == "milvus" else "dense")
-    _only(settings, _names(kind), kind, encoder_too=False)
-    for name in ("model", "query_model", "index"):
-        given = settings.get(name)
-        if isinstance(given, str) and Path(given).is_absolute() and not Path(given).exists():
-            raise InputError(f"there is no {given}", field=f"retriever.{name}")
-    parts = settings.get("parts") if kind == "hybrid" else [settings["first"]] if "first" in settings else []
-    required = {"hybrid": "parts", "rerank": "first", "towers": "model"}.get(kind)
-    if required is not None and not settings.get(required):
-        raise InputError("is needed", field=f"retriever.{required}")
-    for part in parts or []:
-        if not isinstance(part, Mapping) or not isinstance(part.get("kind"), str):
-            raise InputError(
-                'must be a table with a kind, such as {kind = "bm25"}', field=f"retriever.{required}"
-            )
-        check(part["kind"], {k: v for k, v in part.items() if k != "kind"})
-
-
-NEEDED: Mapping[str, tuple[str, ...]] = {
-    "dense": ("sentence_transformers", "faiss"),
-    "rerank": ("sentence_transformers",),
-    "milvus": ("pymilvus",),
-}
-"""Packages of the extras, by retriever."""
-
-
-def _names(kind: str) -> set[str]:
-    """Every setting of a retriever."""
-    own = set(inspect.signature(BUILDERS[kind]).parameters) - {"collection", "settings"}
-    if kind == "dense":
-        from .dense import DenseRetriever
-        from .encoders import SentenceEncoder
-        from .vectors import VectorIndex
-
-        own |= _parameters(DenseRetriever) | _parameters(VectorIndex) | _parameters(SentenceEncoder)
-        return own - {"encoder", "vectors", "tokenizer", "engine_settings"}
-    if kind == "milvus":
-        from .encoders import SentenceEncoder
-        from .milvus import MilvusRetriever
-
-        return (own | _parameters(MilvusRetriever) | _parameters(SentenceEncoder)) - {"encoder", "client"}
-    return own
-
-
-def open_retriever(folder: str | Path, **settings: Any) -> Retriever:
-    """The retriever of an index folder, by the kind that its manifest names.
-
-    Raises:
-        InputError: the folder is not a sound index.
-    """
-    from .store import read_manifest
-
-    return build(read_manifest(folder)["kind"], None, index=folder, **settings)
-
-
 def _encoder(preset: str | None, settings: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The encoder that some settings describe, and the settings that are not its own."""
     from .encoders import SentenceEncoder
 
-    names = _parameters(SentenceEncoder)
+    names = parameters(SentenceEncoder)
     its = {name: value for name, value in settings.items() if name in names}
     encoder = SentenceEncoder.preset(preset, **its) if preset else SentenceEncoder(**its)
     return encoder, {name: value for name, value in settings.items() if name not in names}
 
 
-def _parameters(function: Callable[..., Any]) -> set[str]:
+def parameters(function: Callable[..., Any]) -> set[str]:
     return set(inspect.signature(function).parameters) - {"collection", "vectors"}
 
 
-def _only(settings: Mapping[str, Any], known: set[str], kind: str, encoder_too: bool) -> None:
+def only_known(settings: Mapping[str, Any], known: set[str], kind: str, encoder_too: bool) -> None:
     for name in settings:
         if name not in known:
             more = ", preset and the encoder's own" if encoder_too else ""
@@ -404,10 +266,10 @@ def _same(opened: Collection[Any], given: Collection[Any] | None, folder: str | 
     if given is None or given is opened:
         return
     if len(opened) != len(given) or opened.content_hash != given.content_hash:
-        raise _of_another(opened.name, len(opened), given, folder)
+        raise other_collection(opened.name, len(opened), given, folder)
 
 
-def _of_another(name: str, count: int, given: Collection[Any], folder: str | Path) -> InputError:
+def other_collection(name: str, count: int, given: Collection[Any], folder: str | Path) -> InputError:
     return InputError(
         f"was built from another {given.kind}: {name!r} of {count:,} {given.noun}s, where {given.name!r} of "
         f"{len(given):,} is searched",

@@ -1,8 +1,8 @@
-"""A retriever that leaves some documents out where a datatype filter cannot apply."""
+"""Retrievers over a part of a taxonomy: some of its concepts, or those of some datatypes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as Values
 from dataclasses import replace
 from typing import Any
@@ -61,3 +61,34 @@ def narrowed(make: Make, taxonomy: Taxonomy, datatypes: Values[str]) -> Make:
     """What makes retrievers from settings, so that they keep to some datatypes where none is known."""
     exclude = not_among(taxonomy, datatypes)
     return lambda settings: Narrowed(make(settings), taxonomy, exclude)
+
+
+class Within:
+    """A retriever that answers with some concepts alone.
+
+    The whole taxonomy is ranked and the others are left out, so that every concept keeps the score that it
+    has in the whole ranking, however deep it stands there.
+
+    Args:
+        retriever: searches the whole taxonomy.
+        size: how many concepts that has.
+        ids: those that may be answered.
+    """
+
+    def __init__(self, retriever: Retriever, size: int, ids: Iterable[str]) -> None:
+        self.retriever, self.size, self.ids = retriever, size, frozenset(ids)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Within:
+        return self
+
+    def search(
+        self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None
+    ) -> list[Ranking]:
+        """Rank the concepts for each query; see :class:`~abduce.retrievers.base.Retriever`."""
+        return [self._kept(whole, k) for whole in self.retriever.search(queries, self.size, where)]
+
+    def _kept(self, whole: Ranking, k: int) -> Ranking:
+        keep = [i for i, id_ in enumerate(whole.ids) if id_ in self.ids][:k]
+        parts = {name: values[keep] for name, values in whole.components.items()}
+        ids = [whole.ids[i] for i in keep]
+        return Ranking(ids, whole.scores[keep], parts, len(self.ids), whole.fell_back)

@@ -255,10 +255,6 @@ class DimensionSchema(_Part):
         """The resolved values that no category of their dimension's vocabulary covers."""
         return {n: hypothesis.values[n] for n, found in hypothesis.categories.items() if not found}
 
-    def features(self, concept: Concept) -> Features:
-        """A concept's category profile and text tokens."""
-        return Features(self.profile(concept), self.text_tokens(concept))
-
     def text_tokens(self, concept: Concept) -> frozenset[str]:
         """The tokens of the text that the match operator reads: label and definition, under the rule of the
         authors' release id and datatype too."""

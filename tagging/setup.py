@@ -254,8 +254,7 @@ class Setup:
         Raises:
             InputError: the program cannot tag.
         """
-        from .notes.coder import Coder
-        from .notes.within import build_within
+        from .notes.coder import Coder, build_within
 
         ready = self.ready(facts, tell)
         within = partial(build_within, ready.row.spec, ready.parts)

@@ -23,10 +23,9 @@ from ...programs.rag.presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag, 
 from ...programs.rag.prompts import own_prompts
 from ...programs.rag.rule import AnswerRules
 from ...programs.stages import RAG_STAGES, Stage
-from ...retrievers import registry
-from ...retrievers.built import BuiltRetrievers
 from ...retrievers.corpus import Corpus
 from ...retrievers.errors import InputError
+from ...retrievers.settings import BuiltRetrievers, check_settings, outside_modules, sealed
 from ..runs.code_version import code_version
 from ..runs.question_codec import QuestionCodec
 from ..runs.row import Row
@@ -255,7 +254,7 @@ def make_qa_rows(
                 "model": fingerprint(models_.identity()) if spec.needs_model and models_ else "",
                 "spec": spec.model_dump(mode="json"),
                 "config": spec.resolve().model_dump(mode="json"),
-                "retriever": registry.identity(retrieved, corpus) if spec.needs_retriever else None,
+                "retriever": sealed(retrieved, corpus) if spec.needs_retriever else None,
                 "reranker": dict(experiment.table.reranker) if spec.program == "rerank" else None,
                 "corpus": {"name": experiment.table.corpus, "fingerprint": corpus_print},
                 "judges": judged if spec.needs_retriever else [],
@@ -275,7 +274,7 @@ def make_qa_rows(
                     settings=settings,
                     prompts=prompts,
                     model=models_.identity() if spec.needs_model and models_ else None,
-                    code=code_version(RAG_PROGRAMS[spec.program].cls, *registry.outside_modules(retrieved)),
+                    code=code_version(RAG_PROGRAMS[spec.program].cls, *outside_modules(retrieved)),
                     seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
                     takes_gold=True,
                     ready=(
@@ -297,7 +296,7 @@ def _shown(name: str, models: Any) -> str:
 def _check(settings: Mapping[str, Any], row: str) -> None:
     rest = dict(settings)
     try:
-        registry.check(rest.pop("kind"), rest)
+        check_settings(rest.pop("kind"), rest)
     except ValueError as e:
         raise InputError(str(e), field=f"row {row!r}") from e
 

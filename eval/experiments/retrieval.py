@@ -16,12 +16,11 @@ from pydantic import BaseModel, Field
 from ...data.example import Example, fingerprint
 from ...data.folder import DataFolder, file_fingerprint
 from ...programs.spec import SpecBase
-from ...retrievers import registry
 from ...retrievers.base import Ranking
-from ...retrievers.built import BuiltRetrievers
 from ...retrievers.corpus import Corpus
 from ...retrievers.errors import InputError
 from ...retrievers.files import read_csv, read_jsonl, require
+from ...retrievers.settings import BuiltRetrievers, check_settings, outside_modules, sealed
 from ..metrics import measure
 from ..runs.code_version import code_version
 from ..runs.plain_codec import PlainCodec
@@ -191,16 +190,16 @@ class RetrievalBench:
             settings = retrievers.resolved(row.spec.retriever)
             place: Any = {"file": experiment.file, "field": f"row {row.name!r}"}
             try:
-                registry.check(settings["kind"], {k: v for k, v in settings.items() if k != "kind"})
-                identity = registry.identity(settings, self.corpus)
+                check_settings(settings["kind"], {k: v for k, v in settings.items() if k != "kind"})
+                sealed_ = sealed(settings, self.corpus)
             except ValueError as e:
                 raise InputError(str(e), **place) from e
             rows.append(
                 Row(
                     row.name,
                     partial(_searching, retrievers, row.spec.retriever, depth),
-                    settings={"retriever": identity, "depth": depth},
-                    code=code_version(*registry.outside_modules(settings)),
+                    settings={"retriever": sealed_, "depth": depth},
+                    code=code_version(*outside_modules(settings)),
                     reference=row.reference,
                 )
             )

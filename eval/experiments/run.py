@@ -16,7 +16,7 @@ from ...lm.models import Models
 from ...lm.use import meter_line
 from ...programs.calls import NoModel
 from ...retrievers.errors import InputError
-from ...retrievers.registry import named
+from ...retrievers.settings import named
 from ..runs.run import Run
 from ..runs.runner import OnProgress, run
 from .family import AnyExperiment, Session

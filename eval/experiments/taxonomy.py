@@ -22,10 +22,9 @@ from ...programs.presets import learns, scopes, spec_named
 from ...programs.shared_rows import shared_evidence
 from ...programs.spec import Spec
 from ...programs.stages import FACT_STAGES
-from ...retrievers import registry
 from ...retrievers.base import Where
-from ...retrievers.built import BuiltRetrievers
 from ...retrievers.errors import InputError
+from ...retrievers.settings import BuiltRetrievers, check_settings, outside_modules, sealed
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.prompting import load_prompts
 from ...signatures.tokenize import tok_set
@@ -235,7 +234,7 @@ def make_rows(
         settings = {
             "spec": spec.model_dump(mode="json"),
             "config": spec.resolve().model_dump(mode="json"),
-            "retriever": registry.identity(retriever, parts.taxonomy),
+            "retriever": sealed(retriever, parts.taxonomy),
             "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
             "schema": parts.under(spec.vocabulary).schema.fingerprint,
         }
@@ -268,7 +267,7 @@ def make_rows(
             settings=settings,
             prompts=prompts,
             model=model if spec.needs_model else None,
-            code=code_version(PROGRAMS[spec.program].cls, *registry.outside_modules(retriever)),
+            code=code_version(PROGRAMS[spec.program].cls, *outside_modules(retriever)),
             seeds=seeds,
             takes_gold=spec.needs_gold and not spec.replay,
             ready=ready if spec.needs_model else None,
@@ -311,7 +310,7 @@ def _check(spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
     """
     rest = dict(retriever)
     kind = str(rest.pop("kind", "bm25"))
-    registry.check(kind, rest)
+    check_settings(kind, rest)
     costly = kind in COSTLY or ":" in kind or "index" in rest
     if spec.replay:
         check_replay(spec)

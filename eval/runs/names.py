@@ -17,11 +17,6 @@ from ...retrievers.files import write_bytes
 from .packing import Names
 
 
-def names_key(ids: Sequence[str]) -> str:
-    """The hash that names a table, 16 hexadecimal digits; empty for no ids."""
-    return _hash(orjson.dumps(list(ids))) if len(ids) else ""
-
-
 def write_names(folder: Path, ids: Sequence[str]) -> str:
     """Write a table where the folder does not have it yet; returns its key."""
     text = orjson.dumps(list(ids))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...retrievers.base import Hit
+from ...programs.methods import Parts, build
+from ...programs.spec import Spec
+from ...retrievers.base import Hit, Retriever
 from ...retrievers.errors import InputError
+from ...retrievers.restricted import Within
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.tokenize import tok_set
 from .excludes import Conflict, Exclusion, Meeting, billable_children, evidence, exclusions
@@ -184,3 +187,19 @@ def ranked(prediction: Any) -> list[Hit]:
     found = {h.id for ranking in rankings for h in ranking if h.score != 0.0}
     hits = [hit for hit in prediction.ranking if hit.id in found]
     return [Hit(h.id, h.score, rank, h.components) for rank, h in enumerate(hits, 1)]
+
+
+def build_within(spec: Spec, parts: Parts, ids: Sequence[str]) -> Any:
+    """The program of a spec over some concepts of its parts' taxonomy alone.
+
+    Args:
+        spec, parts: as for :func:`~abduce.programs.methods.build`.
+        ids: at least one concept of the taxonomy.
+    """
+    whole = parts.taxonomy
+    some = Taxonomy([whole[id_] for id_ in ids], whole.name, whole.indexed)
+
+    def retriever(changes: Mapping[str, Any]) -> Retriever:
+        return Within(parts.retriever(changes), len(whole), ids)
+
+    return build(spec, replace(parts, retriever=retriever, taxonomy=some))

@@ -10,10 +10,10 @@ import pytest
 from abduce.cli.main import app
 from abduce.data.build.index import parse_settings
 from abduce.retrievers.bm25 import BM25Retriever
-from abduce.retrievers.built import BuiltRetrievers
 from abduce.retrievers.corpus import Corpus
 from abduce.retrievers.errors import InputError
-from abduce.retrievers.registry import open_retriever
+from abduce.retrievers.registry import build
+from abduce.retrievers.settings import BuiltRetrievers, named
 from typer.testing import CliRunner
 
 ROWS = [
@@ -37,7 +37,7 @@ def test_build_info_verify(tmp_path: Path) -> None:
     built = run("build", source, out, "--set", "k1=0.9", "--set", "tokenizer=tok")
     assert built.exit_code == 0, built.output
     assert "2 concepts of 't'" in built.stdout
-    assert open_retriever(out).search(["cash"], 1)[0].ids == ["C1"]
+    assert build(collection=None, **named(str(out))).search(["cash"], 1)[0].ids == ["C1"]
     told = run("info", out)
     assert "k1 = 0.9" in told.stdout
     assert "t, 2 documents of label + definition" in told.stdout
@@ -54,7 +54,8 @@ def test_passages(tmp_path: Path) -> None:
     source = write(tmp_path / "p.jsonl", PASSAGES)
     built = run("build", source, tmp_path / "p.index", "--passages")
     assert built.exit_code == 0, built.output
-    assert open_retriever(tmp_path / "p.index").search(["temperature"], 1)[0].ids == ["p1"]
+    passages = build(collection=None, **named(str(tmp_path / "p.index")))
+    assert passages.search(["temperature"], 1)[0].ids == ["p1"]
 
 
 def test_an_experiment_runs_on_an_index_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from abduce import Tagger
 PAGE = """<html><body><p>In millions</p><table>
 <tr><td></td><td>December 31, 2024</td><td>December 31, 2023</td></tr>
 <tr><td>Goodwill</td><td>77</td><td>75</td></tr><tr><td>Total assets</td><td>1,899</td><td>1,767</td></tr>
-</table><p>The effective tax rate was 21.5% in 2024. We owed $75 million under our term loan.</p></body></html>"""
+</table><p>The effective tax rate was 21.5% in 2024. We owed $75 million under our term loan.</p>
+</body></html>"""
 
 ROWS = [
     ("In thousands", None, None),
@@ -24,7 +25,8 @@ FACT = {
     "datatype": "monetaryItemType",
     "row_header": "Goodwill",
     "column_header": "2024",
-    "source_context": "<table><tr><td></td><td>2024</td></tr><tr><td>Goodwill</td><td>1,204</td></tr></table>",
+    "source_context": "<table><tr><td></td><td>2024</td></tr><tr><td>Goodwill</td><td>1,204</td></tr>"
+    "</table>",
 }
 
 

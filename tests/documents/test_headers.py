@@ -1,9 +1,9 @@
 """Header chains of table values: by hand, one habit of tables a test."""
 
-from abduce.documents.grid import grid_of
 from abduce.documents.headers import UNLABELLED, locate
 from abduce.documents.htmltable import table_grid
 from lxml import html
+from made_grid import grid_of
 
 
 def read(markup):

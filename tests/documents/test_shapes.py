@@ -1,9 +1,9 @@
 """Kinds of tables that people have: one kind a test, made for it."""
 
 import pytest
-from abduce.documents.grid import grid_of
 from abduce.documents.headers import locate, read_table
 from abduce.documents.read import read_document
+from made_grid import grid_of
 
 IX = 'xmlns:ix="http://www.xbrl.org/2013/inlineXBRL" xmlns:ifrs-full="http://xbrl.ifrs.org/ifrs"'
 

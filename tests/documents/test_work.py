@@ -4,9 +4,10 @@ import sys
 
 import pytest
 from abduce.documents import grid, headers, sections
-from abduce.documents.grid import GridBuilder, grid_of
+from abduce.documents.grid import GridBuilder
 from abduce.documents.headers import locate
 from abduce.retrievers.errors import InputError
+from made_grid import grid_of
 
 
 def operations(call):

@@ -1,10 +1,10 @@
 """Bare numbers between 1900 and 2099: headings, dates of an item, or values, by their place."""
 
 import pytest
-from abduce.documents.grid import grid_of
 from abduce.documents.headers import locate
 from abduce.documents.htmltable import table_grid
 from lxml import html
+from made_grid import grid_of
 
 
 def rows(*lines):

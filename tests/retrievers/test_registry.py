@@ -8,7 +8,8 @@ from abduce.retrievers.base import Retriever
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.hybrid import HybridRetriever
-from abduce.retrievers.registry import BUILDERS, build, open_retriever
+from abduce.retrievers.registry import BUILDERS, build
+from abduce.retrievers.settings import named
 from abduce.retrievers.taxonomy import Taxonomy
 
 from .conftest import made_taxonomy
@@ -75,7 +76,8 @@ def test_an_index_folder_instead_of_building(made: Taxonomy, tmp_path: Path) -> 
     expected = BM25Retriever(made, k1=0.9, w_cov=0.0).search(["tax lease"], 9)[0].ids
     assert build("bm25", made, index=tmp_path / "i", w_cov=0.0).search(["tax lease"], 9)[0].ids == expected
     assert build("bm25", None, index=tmp_path / "i", w_cov=0.0).search(["tax lease"], 9)[0].ids == expected
-    assert open_retriever(tmp_path / "i", w_cov=0.0).search(["tax lease"], 9)[0].ids == expected
+    by_name = build(collection=None, **named(str(tmp_path / "i")), w_cov=0.0)
+    assert by_name.search(["tax lease"], 9)[0].ids == expected
     with pytest.raises(InputError, match="another taxonomy"):
         build("bm25", made_taxonomy(seed=9), index=tmp_path / "i")
     with pytest.raises(InputError, match="fixed when an index is built"):
@@ -105,11 +107,11 @@ def test_a_dense_index_of_a_preset_opens_without_naming_it(made: Taxonomy, tmp_p
     small = made_taxonomy(12)
     got = build("dense", small, preset="minilm-packaged", device="cpu")
     got.save(tmp_path / "d")  # type: ignore[attr-defined]
-    again = open_retriever(tmp_path / "d", device="cpu")
+    again = build(collection=None, **named(str(tmp_path / "d")), device="cpu")
     assert again.search(["tax"], 5)[0].ids == got.search(["tax"], 5)[0].ids
     build("dense", small, model=model, device="cpu").save(tmp_path / "own")  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"was encoded by .*: give model"):
-        open_retriever(tmp_path / "own", device="cpu")
+        build(collection=None, **named(str(tmp_path / "own")), device="cpu")
     build("bm25", small).save(tmp_path / "b")  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="of kind 'bm25', not 'dense'"):
         build("dense", small, index=tmp_path / "b")

@@ -8,6 +8,7 @@ import pytest
 from abduce.signatures.dimensions import (
     UNRESOLVED_SPELLINGS,
     DimensionSchema,
+    Features,
     half_overlap,
     is_unresolved,
     load_schema,
@@ -166,7 +167,9 @@ class TestSymbolicCheck:
     """Each branch of the "program-driven score"."""
 
     def judge(self, schema, values, concept):
-        return schema.judge(schema.hypothesis(values), [schema.features(concept)])[0]
+        return schema.judge(
+            schema.hypothesis(values), [Features(schema.profile(concept), schema.text_tokens(concept))]
+        )[0]
 
     def test_category_sets_that_meet_support(self, small):
         concept = Concept(id="c", label="tax plan")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from abduce.signatures.dimensions import Dimension, DimensionSchema, load_schema
+from abduce.signatures.dimensions import Dimension, DimensionSchema, Features, load_schema
 from abduce.signatures.types import Concept, Judgement
 
 SCHEMA = load_schema("icd10cm")
@@ -67,7 +67,7 @@ def test_the_symbolic_check_of_a_code() -> None:
     hypothesis = SCHEMA.hypothesis(
         {"Family": "injury", "Scope": "left", "Event": "fracture of the radius", "Temporal": "UNRESOLVED"}
     )
-    (judged,) = SCHEMA.judge(hypothesis, [SCHEMA.features(FRACTURE)])
+    (judged,) = SCHEMA.judge(hypothesis, [Features(SCHEMA.profile(FRACTURE), SCHEMA.text_tokens(FRACTURE))])
     assert judged["Family"] is Judgement.SUPPORT
     assert judged["Scope"] is Judgement.NO_SUPPORT
     assert judged["Event"] is Judgement.SUPPORT

@@ -55,7 +55,7 @@ def test_a_candidates_text_is_id_label_documentation_and_datatype():
         ("parent",),
         ("current",),
     )
-    assert {"debt", "owed", "line", "sharesitemtype"} <= PAPER.features(concept).tokens
+    assert {"debt", "owed", "line", "sharesitemtype"} <= PAPER.text_tokens(concept)
 
 
 def test_tokens_alone_do_not_say_what_stands_inside_a_word():

@@ -14,8 +14,7 @@ from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept
-from abduce.tagging.notes.coder import Coder
-from abduce.tagging.notes.within import build_within
+from abduce.tagging.notes.coder import Coder, build_within
 
 TEXT = "A man with classical cholera and fever. He was a carrier of cholera. Fever again, fevers never.\n"
 

@@ -14,6 +14,7 @@ from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.precedents.index import Precedents
+from abduce.retrievers.settings import check_settings, sealed
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.retrievers.towers.fit import TowerSettings
 from abduce.signatures.dimensions import load_schema
@@ -232,8 +233,8 @@ def test_towers_are_a_retriever(stored):
     with pytest.raises(InputError, match="other concepts"):
         registry.build("towers", other, model=stored)
     with pytest.raises(InputError, match="is needed"):
-        registry.check("towers", {})
-    assert "seal" in registry.identity({"kind": "towers", "model": str(stored)}, TAXONOMY)
+        check_settings("towers", {})
+    assert "seal" in sealed({"kind": "towers", "model": str(stored)}, TAXONOMY)
 
 
 def test_a_tagger_with_a_model_uses_it_and_says_how_sure_it_is(stored, tmp_path):

@@ -15,7 +15,7 @@ from abduce.eval.report.report import load_run, report_tables, result_tables
 from abduce.eval.runs.joining import joined
 from abduce.retrievers.corpus import Corpus, Passage
 from abduce.retrievers.errors import InputError
-from abduce.retrievers.registry import in_full
+from abduce.retrievers.settings import in_full
 from openai_stub import Status
 
 ROWS = """
