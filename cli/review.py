@@ -15,7 +15,7 @@ from .tag import TAXONOMY, Scope
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..tagging.review.decisions import Decision
+    from ..tagging.decisions import Decision
     from ..tagging.review.journal import Journal
     from ..tagging.tags import Tags
     from .terminal import Console
@@ -79,8 +79,8 @@ def review(
         abduce review filing.htm --merge page.review.jsonl --out tags.xlsx --no-serve
     """
     from ..retrievers.errors import InputError
+    from ..tagging.decisions import latest, merged
     from ..tagging.review.again import read_decisions
-    from ..tagging.review.decisions import latest, merged
     from ..tagging.review.journal import Journal
     from ..tagging.review.written import is_tags_file
     from .terminal import Console

@@ -104,6 +104,14 @@ def tag(
         Path | None,
         typer.Option(metavar="FOLDER", help="A trained model (abduce train), for the trained rows."),
     ] = None,
+    decided: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What a person decided of some facts (a review's journal, a reviewed tags.csv); it helps "
+            "the rest.",
+        ),
+    ] = None,
     each_fact: Annotated[
         bool,
         typer.Option("--each-fact", help="Ask for every value, not once for cells that share a row."),
@@ -141,6 +149,8 @@ def tag(
 
         abduce tag filing.htm --precedents last-year.htm --out tags.csv
 
+        abduce tag filing.htm --decided filing.htm.review.jsonl --out tags.csv
+
         abduce tag filing.htm --gold --program "precedents (others)" --data DIR
 
         abduce tag note.txt --taxonomy icd10cm-2018 --mentions mentions.csv
@@ -162,7 +172,7 @@ def tag(
         raise InputError(said, file=out)
     if mentions is not None:
         only_facts = {"--explain": explain, "--contexts": contexts, "--skip-bad": skip_bad}
-        only_facts |= {"--gold": gold, "--company": company, "--each-fact": each_fact}
+        only_facts |= {"--decided": decided, "--gold": gold, "--company": company, "--each-fact": each_fact}
         _refuse_for_a_note(facts, taxonomy, only_facts | {"--calibration": calibration})
     with Tagger(
         taxonomy or TAXONOMY,
@@ -181,7 +191,7 @@ def tag(
     ) as tagger:
         console, notes = Console(), Console(stderr=True)
         if mentions is not None and facts is not None:
-            _code(tagger, facts, mentions, top, out, console)
+            _code(tagger, facts, mentions, top, out, console, notes)
             return
         if facts is None:
             split = next(iter(tagger.domain.splits))
@@ -197,7 +207,9 @@ def tag(
             check_writable(out)
         with count_bar(console) as bar:
             progress = partial(bar, "tagging")
-            tagging = tagger.start(facts, progress, contexts=contexts, skip_bad=skip_bad, gold=gold)
+            tagging = tagger.start(
+                facts, progress, contexts=contexts, skip_bad=skip_bad, gold=gold, decided=decided
+            )
             counts, kept = _go_through(tagging, out, top, None if gold else SHOWN, notes)
         cost = tagger.cost
     if out is not None:
@@ -226,7 +238,7 @@ def _go_through(
     from ..tagging.tags import Counts
     from ..tagging.tags_file import COLUMNS
 
-    counts = Counts()
+    counts = Counts(tagging.of.thresholds)
     kept: list[Tag] = []
 
     def take(write: Callable[[Sequence[object]], None] | None) -> None:
@@ -255,16 +267,22 @@ def _go_through(
     return counts, kept
 
 
-def _code(tagger: Tagger, note: Path, mentions: Path, top: int, out: Path | None, console: Console) -> None:
+def _code(
+    tagger: Tagger, note: Path, mentions: Path, top: int, out: Path | None, console: Console, notes: Console
+) -> None:
     """Code the mentions of a note; print the page, or write a CSV."""
+    from .pages.tags import accepted_line
+
     codes = tagger.code_note(note, mentions, top)
     if out is None:
         from .pages.note import show
 
         show(codes, console)
-        return
-    codes.to_csv(out)
-    console.print(f"{codes.summary}: {out}", markup=False, highlight=False)
+    else:
+        codes.to_csv(out)
+        console.print(f"{codes.summary}: {out}", markup=False, highlight=False)
+    if line := accepted_line(codes.accepted, len(codes), codes.thresholds):
+        notes.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _refuse_for_a_note(note: Path | None, taxonomy: str | None, only_facts: Mapping[str, object]) -> None:

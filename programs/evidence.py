@@ -15,8 +15,11 @@ from ..retrievers.taxonomy import Taxonomy
 from ..retrievers.towers.features import NEAR, worded
 from ..retrievers.towers.model import Towers, best
 from ..signatures.tokenize import tok_set
-from ..signatures.types import Fact
+from ..signatures.types import Concept, Fact
+from ..signatures.wording import Wording
 from .precedents import PERIOD_TYPES
+from .sayings import Said
+from .terms import fits
 
 FEATURES = (
     "towers",
@@ -32,6 +35,12 @@ FEATURES = (
     "header covered",
     "same words",
     "other period",
+    "named",
+    "alike",
+    "other side",
+    "side not said",
+    "other encounter",
+    "other stage",
 )
 """The columns of an evidence table.
 
@@ -43,13 +52,23 @@ words``: shares of the label's and of the innermost header's (or the surrounding
 has, and whether they are the same. ``other period``: the column says a duration and the concept is of an
 instant, or the reverse.
 
+Of worded mentions alone: ``named``, ``alike``: how the mention fits the best of the concept's terms
+(:func:`~.terms.fits`). ``other side``, ``side not said``: the concept is of another side than the mention's,
+or of one where the mention says none. ``other encounter``: the concept's 7th character is not that of an
+initial encounter, or not what the mention says. ``other stage``: its numbers, or acute and chronic, are not
+the mention's.
+
 Nothing speaks against a concept for having no tagged fact: a gate and penalties for such were tried, and
 drowned them.
 """
 
 LEAST_PROBABILITY, LEAST_SHARE = -20.0, np.log(1e-4)
 DEPTH = 60
-"""How many concepts of the towers and of each query become candidates."""
+"""How many concepts of the towers and of each query become candidates; of a worded mention's locus query all
+do."""
+
+PLAIN = Wording()
+"""A wording without abbreviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,39 +111,59 @@ def _label(label: str) -> frozenset[str]:
     return tok_set(label)
 
 
+class Known(dict[str, Concept | None]):
+    """The concepts of a taxonomy by id, each read once; None for an id that it lacks."""
+
+    def __init__(self, taxonomy: Taxonomy) -> None:
+        super().__init__()
+        self._taxonomy = taxonomy
+
+    def __missing__(self, id_: str) -> Concept | None:
+        found = None
+        if id_ in self._taxonomy:
+            found = self._taxonomy[id_]
+        self[id_] = found
+        return found
+
+
 def gather(
     fact: Fact,
-    taxonomy: Taxonomy,
+    taxonomy: Known,
     full: Towers,
     clean: Towers | None,
     vote: Ranking,
     searched: Mapping[str, Ranking],
     own: Ranking | None = None,
+    wording: Wording = PLAIN,
 ) -> Evidence:
     """The candidates of a fact and what speaks for each.
 
     Args:
         fact: where it stands.
-        taxonomy: concepts that it lacks are no candidates.
+        taxonomy: the concepts; what it lacks is no candidate.
         full: the towers that saw everything; they only number the concepts.
         clean: those that have not seen the fact's company; None: they keep silent.
         vote: of other companies' precedents, with components ``share`` and ``companies``.
         searched: rankings of the queries ``locus``, ``phrases`` and ``above``.
         own: the vote in which the company's earlier filings take part.
+        wording: how mentions write what the taxonomy words otherwise.
     """
     towers = clean or full
     rows, scores = towers.of_fact(fact) if clean is not None else (np.zeros(0, np.int64), np.zeros(0))
     top = best(scores, DEPTH)
-    named = Ranking(towers.ids[rows[top]].tolist(), scores[top], {}, len(rows))
-    rankings = {"towers": named, "precedents": vote, **searched}
+    nearest = Ranking(towers.ids[rows[top]].tolist(), scores[top], {}, len(rows))
+    rankings = {"towers": nearest, "precedents": vote, **searched}
     if own is not None:
         rankings["own precedents"] = own
+    named = worded(fact)
     pool: dict[str, int] = {}
+    concepts: list[Concept] = []
     for name, ranking in rankings.items():
         votes = name in ("precedents", "own precedents")
-        for id_ in ranking.ids if votes else ranking.ids[:DEPTH]:
-            if id_ not in pool and id_ in taxonomy:
+        for id_ in ranking.ids if votes or (named and name == "locus") else ranking.ids[:DEPTH]:
+            if id_ not in pool and (concept := taxonomy[id_]) is not None:
                 pool[id_] = len(pool)
+                concepts.append(concept)
     ids = list(pool)
     table = np.zeros((len(ids), len(FEATURES)))
     columns = {name: table[:, i] for i, name in enumerate(FEATURES)}
@@ -144,12 +183,14 @@ def gather(
         for rank, id_ in enumerate(found.ids[:DEPTH] if found is not None else (), 1):
             if (at := pool.get(id_)) is not None:
                 columns[name][at] = 1.0 / rank
-    _words(fact, taxonomy, ids, columns)
+    _words(fact, concepts, columns)
     said = PERIOD_TYPES.get(period_of(fact.column_header or "")) if fact.modality == "table" else None
     if said is not None:
         columns["other period"][:] = [
-            taxonomy[id_].metadata.get("period_type") not in (None, "", said) for id_ in ids
+            concept.metadata.get("period_type") not in (None, "", said) for concept in concepts
         ]
+    if named:
+        _terms(fact, concepts, wording, columns)
     unseen = ~np.where(known >= 0, towers.seen[known], False)
     return Evidence(ids, table, unseen, rankings)
 
@@ -167,18 +208,34 @@ def _votes(
         companies[places] = np.log1p(vote.components["companies"][keep])
 
 
-def _words(
-    fact: Fact, taxonomy: Taxonomy, ids: Sequence[str], columns: Mapping[str, npt.NDArray[np.float64]]
-) -> None:
+def _words(fact: Fact, concepts: Sequence[Concept], columns: Mapping[str, npt.NDArray[np.float64]]) -> None:
     """How the words of labels and of the innermost header cover each other."""
     header = tok_set(header_of(fact))
     whole = header | tok_set(fact.row_header or "")
     if not whole:
         return
-    for i, id_ in enumerate(ids):
-        label = _label(taxonomy[id_].label)
+    for i, concept in enumerate(concepts):
+        label = _label(concept.label)
         if label:
             columns["label covered"][i] = len(label & whole) / len(label)
         if header:
             columns["header covered"][i] = len(label & header) / len(header)
             columns["same words"][i] = label == header
+
+
+def _terms(
+    fact: Fact,
+    concepts: Sequence[Concept],
+    wording: Wording,
+    columns: Mapping[str, npt.NDArray[np.float64]],
+) -> None:
+    """How a worded mention fits the terms of concepts, and what in them speaks against it."""
+    if not concepts:
+        return
+    found = fits(fact.value, concepts, wording)
+    columns["named"][:] = [fit.named for fit in found]
+    columns["alike"][:] = [fit.alike for fit in found]
+    said = Said.of(fact.value)
+    against = np.array([said.against(concept) for concept in concepts])
+    for i, name in enumerate(("other side", "side not said", "other encounter", "other stage")):
+        columns[name][:] = against[:, i]

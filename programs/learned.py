@@ -59,6 +59,8 @@ class Learned:
         logits: by scope and modality (``"others table"``), over :data:`~abduce.programs.evidence.FEATURES`.
         joint: by scope, over :data:`~abduce.programs.together.FEATURES`; may lack any.
         confidence: by scope, over :data:`SIGNS`.
+        accepted: by scope and wanted precision, the least confidence that reached it on companies that
+            neither towers nor confidence had seen; None where none did.
         together: which concepts stand in one table; None where no tables were seen.
         worded: whether it learned from worded mentions.
         about: what the manifest says besides (settings, sources, measures).
@@ -72,6 +74,7 @@ class Learned:
     logits: Mapping[str, Logit]
     joint: Mapping[str, Logit]
     confidence: Mapping[str, Logit]
+    accepted: Mapping[str, Mapping[float, float | None]]
     together: Together | None
     worded: bool
     about: Mapping[str, Any]
@@ -172,6 +175,7 @@ class Learned:
                     "groups": [sorted(g) for g in self.groups],
                     "filings": sorted(self.filings),
                     **{k: {n: list(w.weights) for n, w in getattr(self, k).items()} for k in _LOGITS},
+                    "accepted": {k: {f"{p:g}": c for p, c in v.items()} for k, v in self.accepted.items()},
                     "about": dict(self.about),
                 },
             )
@@ -206,6 +210,10 @@ class Learned:
                 logits=logits["logits"],
                 joint=logits["joint"],
                 confidence=logits["confidence"],
+                accepted={
+                    scope: {float(p): None if least is None else float(least) for p, least in found.items()}
+                    for scope, found in given["accepted"].items()
+                },
                 together=together,
                 worded=bool(given["worded"]),
                 about=dict(given["about"]),

@@ -14,6 +14,7 @@ from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from ..signatures.toml import one_line
 from ..signatures.types import Fact
+from ..signatures.wording import load_wording
 from .base import Program
 from .config import FHSConfig, SearchConfig
 from .decomposed import Decomposed
@@ -143,6 +144,7 @@ def _trained(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> 
         parts.taxonomy,
         config,
         beside(parts.facts),
+        load_wording(parts.schema.name),
         **spec.options,
     )
     return program

@@ -18,10 +18,12 @@ from ..retrievers.base import Floats, Ranking, Retriever, Where
 from ..retrievers.precedents.index import Precedents, Vote
 from ..retrievers.precedents.loci import column_tokens, company_key
 from ..retrievers.taxonomy import Taxonomy
+from ..retrievers.towers.features import worded
 from ..signatures.types import Fact
+from ..signatures.wording import Wording
 from .base import Program
 from .config import TrainedConfig
-from .evidence import Evidence, gather
+from .evidence import PLAIN, Evidence, Known, gather
 from .generate import Generator
 from .learned import Judge, Learned, signs, sure
 from .logit import Logit
@@ -74,6 +76,7 @@ class Trained(Program):
         generator: makes the phrase book's queries.
         serializer, taxonomy, config: as for every program.
         beside: the facts of the same source context; None: each is judged alone.
+        wording: how mentions write what the taxonomy words otherwise; they are read in its words.
 
     The prediction's ``confidence`` is the probability that the first concept is right; None where the model
     has too few companies to tell.
@@ -95,11 +98,14 @@ class Trained(Program):
         taxonomy: Taxonomy | None = None,
         config: TrainedConfig | None = None,
         beside: Beside | None = None,
+        wording: Wording = PLAIN,
     ) -> None:
         super().__init__(retriever, serializer, taxonomy, config or TrainedConfig())
         learned.check(self.taxonomy)
         learned.logit(self.config.scope, "table")
         self.precedents, self.learned, self.generator, self.beside = precedents, learned, generator, beside
+        self.wording = wording
+        self._known = Known(self.taxonomy)
         self._memo = _Memo()
 
     def forward(self, fact: Fact) -> dspy.Prediction:
@@ -124,6 +130,8 @@ class Trained(Program):
     def gather(self, fact: Fact) -> Gathered:
         """What speaks for each candidate of a fact."""
         scope = self.config.scope
+        if worded(fact):
+            fact = fact.model_copy(update={"value": self.wording.expand(fact.value)})
         judge = self.learned.judge(fact, scope)
         named = bool(company_key(fact.company or ""))
         vote = self.precedents.vote(fact, "others" if named or scope == "others" else "own")
@@ -134,12 +142,13 @@ class Trained(Program):
         searched = {q.form: r for q, r in zip(queries, found, strict=True)}
         evidence = gather(
             fact,
-            self.taxonomy,
+            self._known,
             self.learned.towers,
             judge.towers,
             vote.ranking(self.config.K),
             searched,
             None if own is None else own.ranking(self.config.K),
+            self.wording,
         )
         return Gathered(fact, judge, evidence, queries, own or vote)
 

@@ -2,16 +2,18 @@
 
 ``s(q, c) = bm25^(q, c) + w_cov * (cov_label + cov_query)``, where ``bm25^`` is the BM25 score
 range-normalised over every document that passes the filter. The term weights are computed by bm25s;
-one compiled pass over the postings adds them up, counts label overlap, scores and ranks.
+one pass over the postings (compiled, once a process has many queries) adds them up, counts label overlap,
+scores and ranks.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,6 +49,24 @@ class _Index:
     postings: Postings
     ids: Any
     arrays: tuple[npt.NDArray[Any], ...]
+
+
+WARM = 300
+"""Small batches that a process answers before it loads the compiled pass: loading it (and, the first time on
+a machine, compiling it) takes longer than they do."""
+
+_answered = itertools.count(1)
+
+
+def _pass(queries: int) -> Callable[..., None]:
+    """The pass over the postings for a batch of some queries: compiled, but for the first of a process."""
+    if queries < _SHARED and next(_answered) <= WARM:
+        from ._unbuilt import rank_batch as plain
+
+        return plain
+    from ._kernel import rank_batch
+
+    return rank_batch
 
 
 class BM25Retriever:
@@ -259,8 +279,7 @@ class BM25Retriever:
         members: list[int],
     ) -> Iterable[Ranking]:
         """Rankings of the queries ``members``, which search the same documents."""
-        from ._kernel import rank_batch
-
+        rank_batch = _pass(len(members))
         postings = index.postings
         numbered = self._numbers.repeated if self.repeats else self._numbers.distinct
         n = len(postings.label_lengths)

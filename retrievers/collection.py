@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import threading
 from abc import ABC, abstractmethod
@@ -215,11 +216,25 @@ class Collection(ABC, Generic[Item]):
             if field not in self._fields:
                 numbers: dict[str, int] = {}
                 codes = np.empty(len(self), dtype=np.int32)
-                for i, record in enumerate(map(self.record, self)):
-                    value = {"id": record.id, "datatype": record.datatype, **record.metadata}.get(field)
+                for i, value in enumerate(self._values(field)):
                     codes[i] = numbers.setdefault(str(value), len(numbers))
                 self._fields[field] = numbers, codes
             return self._fields[field]
+
+    def _values(self, field: str) -> Iterator[object]:
+        """Every item's value of a field; of stored items nothing else is read."""
+        if self._columns is None:
+            for record in map(self.record, self):
+                yield {"id": record.id, "datatype": record.datatype, **record.metadata}.get(field)
+            return
+        columns = {"id": self._columns.ids, "datatype": self._columns.datatypes}
+        texts: Iterable[str] = columns.get(field, itertools.repeat(""))
+        key = json.dumps(field, ensure_ascii=False)
+        for text, metadata in zip(texts, self._columns.metadata, strict=False):
+            if key in metadata and field in (found := json.loads(metadata)):
+                yield found[field]
+            else:
+                yield text or None
 
 
 class StoredItems(Sequence[Item]):

@@ -9,7 +9,7 @@ using a fitted model does not.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -28,6 +28,7 @@ from ..retrievers.errors import InputError, MissingExtra
 from ..retrievers.files import write_text
 from ..retrievers.outside import read_json
 from ..retrievers.taxonomy import Taxonomy
+from ..signatures.types import Fact
 from .precedents import PrecedentSource
 
 Floats = npt.NDArray[np.float64]
@@ -88,6 +89,11 @@ class Calibration:
     split: str = ""
     wanted: tuple[float, ...] = ()
     thresholds: tuple[float | None, ...] = ()
+
+    @property
+    def accepts(self) -> Thresholds:
+        """Its thresholds."""
+        return Thresholds(self.split, dict(zip(self.wanted, self.thresholds, strict=True)))
 
     def misfit(self, program: str, taxonomy: Taxonomy, setup: str) -> str:
         """Why it says nothing about a program's tags with a taxonomy; empty where it does."""
@@ -223,6 +229,44 @@ def fit(
         tuple(model.coef_[0].tolist()),
         float(model.intercept_[0]),
     )
+
+
+def confidence_of(prediction: Any, fact: Fact, calibration: Calibration | None) -> float | None:
+    """How sure a prediction's first concept is, in [0, 1]: by a calibration, else as its program says; None
+    where neither tells."""
+    if calibration is not None:
+        return float(calibration.probability([features(prediction.ranking, fact.modality)])[0])
+    found: float | None = prediction.get("confidence")
+    return found
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """From which confidence on tags may be accepted unseen.
+
+    Args:
+        fitted_on: the facts that the thresholds were chosen on.
+        least: by wanted precision, the least confidence that reached it there; None where none did.
+    """
+
+    fitted_on: str
+    least: Mapping[float, float | None]
+
+    def of(self, precision: float) -> float | None:
+        """The least confidence for a precision; None where none reached it.
+
+        Raises:
+            InputError: there is no threshold for this precision.
+        """
+        if precision not in self.least:
+            there = ", ".join(f"{p:g}" for p in self.least) or "none"
+            raise InputError(f"there is no threshold for a precision of {precision:g}: {there}")
+        return self.least[precision]
+
+    def reached(self, confidence: float | None) -> list[float]:
+        """The precisions for which a tag of this confidence may be accepted."""
+        sure = -1.0 if confidence is None else confidence
+        return [wanted for wanted, least in self.least.items() if least is not None and sure >= least]
 
 
 @dataclass(frozen=True)

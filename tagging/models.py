@@ -15,7 +15,8 @@ from ..programs.learned import Learned, group_of
 from ..programs.methods import Parts
 from ..signatures.types import Fact
 from .precedents import PrecedentSource, read_precedents
-from .train import Progress, TrainSettings, train
+from .train import TrainSettings, train
+from .weights import Progress
 
 VERSION = 1
 """Of the recipe: kept models of another one are trained anew."""

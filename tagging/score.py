@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .calibration import Acceptance, Calibration
+from .calibration import Acceptance, Thresholds
 from .golds import Golds
 from .tag import Tag
 
@@ -35,7 +35,7 @@ class Score:
         groups: all facts; those of tables and of texts; those whose innermost header (or mention) or whose
             concept others' precedents have, and those where they do not.
         missing, other: known concepts that were not scored, see :class:`~.golds.Golds`.
-        accepted: what the thresholds of the calibration, chosen on other facts, accept; empty without one.
+        accepted: what thresholds that were chosen on other facts accept; empty without any.
         fitted_on: the facts that the thresholds were chosen on.
     """
 
@@ -53,15 +53,15 @@ def score_tags(
     golds: Golds,
     name: str,
     taxonomy: str,
-    calibration: Calibration | None,
+    thresholds: Thresholds | None,
     seen: Mapping[str, Mapping[str, bool]],
 ) -> Score:
     """Score the tags whose concept is known; ``seen`` says by fact id what others' precedents have."""
     scored = [t for t in tags if t.fact.fact_id in golds.scored]
     accepted: tuple[Acceptance, ...] = ()
-    if calibration is not None and calibration.wanted:
+    if thresholds is not None and thresholds.least:
         right = [t.concept == golds.scored[t.fact.fact_id] for t in scored]
-        accepted = tuple(by_thresholds(calibration, [t.confidence or 0.0 for t in scored], right))
+        accepted = tuple(by_thresholds(thresholds, [t.confidence or 0.0 for t in scored], right))
     return Score(
         name,
         taxonomy,
@@ -69,7 +69,7 @@ def score_tags(
         golds.missing,
         golds.other,
         accepted,
-        calibration.split if calibration is not None else "",
+        thresholds.fitted_on if thresholds is not None else "",
     )
 
 
@@ -91,11 +91,11 @@ def _groups(scored: Sequence[Tag], golds: Golds, seen: Mapping[str, Mapping[str,
 
 
 def by_thresholds(
-    calibration: Calibration, confidence: Sequence[float], right: Sequence[bool]
+    thresholds: Thresholds, confidence: Sequence[float], right: Sequence[bool]
 ) -> Iterator[Acceptance]:
-    """What the thresholds of a calibration, chosen on other facts, accept of these."""
+    """What thresholds that were chosen on other facts accept of these."""
     sure, truth = np.asarray(confidence), np.asarray(right)
-    for wanted, threshold in zip(calibration.wanted, calibration.thresholds, strict=True):
+    for wanted, threshold in thresholds.least.items():
         taken = sure >= (np.inf if threshold is None else threshold)
         precision = float(truth[taken].mean()) if taken.any() else None
         yield Acceptance(wanted, threshold, float(taken.mean()), precision)

@@ -24,7 +24,7 @@ from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
-from .calibration import Calibration, bundled_calibration, precedents_print
+from .calibration import Calibration, Thresholds, bundled_calibration, precedents_print
 from .models import ModelFolder, bundled_model
 from .numeric import is_number
 from .precedents import PrecedentSource, bundled_precedents, domain_precedents
@@ -171,6 +171,19 @@ class Setup:
             kind = self.retriever.get("kind", "bm25")
         return f"{kind}, schema {self.own_schema}" if self.own_schema else kind
 
+    def thresholds(self, row: Row, tell: Tell) -> Thresholds | None:
+        """From which confidence on tags may be accepted, where the row's model gives the confidence."""
+        if self.model is None or not learns(row.spec):
+            return None
+        scope = next(iter(scopes(row.spec)))
+        learned = self.model()
+        if scope not in learned.confidence:
+            tell("no confidence is given: the model learned from too few companies or filings to tell")
+            return None
+        many = sum(map(len, learned.groups))
+        whose = "companies" if self.domain.companies else "documents"
+        return Thresholds(f"{many:,} {whose} that the model left out", learned.accepted.get(scope, {}))
+
     def calibration(self, row: Row, tell: Tell) -> Calibration | None:
         """The calibration that holds for a row, or None.
 
@@ -261,7 +274,11 @@ class Setup:
         partly = self.domain.load is not None and self.index
         release = self._release if partly else lambda: None
         constants = self.domain.fact_constants
-        return Coder(self.taxonomy, ready.words, within, constants, release, ready.row.name)
+        calibration = self.calibration(ready.row, tell)
+        thresholds = self.thresholds(ready.row, tell) if calibration is None else calibration.accepts
+        return Coder(
+            self.taxonomy, ready.words, within, constants, release, ready.row.name, calibration, thresholds
+        )
 
     def _release(self) -> Taxonomy | None:
         """Every code of the domain's release, or None where the data folder has no inventory."""

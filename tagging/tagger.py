@@ -193,6 +193,7 @@ class Tagger:
         skip_bad: bool = False,
         gold: bool = False,
         traces: bool = False,
+        decided: str | Path | Mapping[str, str] | None = None,
     ) -> Tags:
         """Tag every fact.
 
@@ -206,11 +207,21 @@ class Tagger:
             skip_bad: pass over bad facts of a file; they stand in ``skipped``.
             gold: the result is to be scored: refuse first what cannot be.
             traces: keep with each tag what the program did.
+            decided: what a person decided of some of the facts, which helps those alike: concepts by fact id,
+                or a file (a review's journal, reviewed tags as .csv or .xlsx, an export of Label Studio).
 
         Raises:
             InputError: what is wrong with the input, or holds for every fact (no model, no precedents).
         """
-        tagging = self.start(what, progress, contexts=contexts, skip_bad=skip_bad, gold=gold, traces=traces)
+        tagging = self.start(
+            what,
+            progress,
+            contexts=contexts,
+            skip_bad=skip_bad,
+            gold=gold,
+            traces=traces,
+            decided=decided,
+        )
         return tagging.whole(tagging)
 
     def start(
@@ -222,11 +233,13 @@ class Tagger:
         skip_bad: bool = False,
         gold: bool = False,
         traces: bool = False,
+        decided: str | Path | Mapping[str, str] | None = None,
     ) -> Tagging:
         """Get ready to tag every fact; the tags come one by one when the result is iterated over.
 
         The arguments and errors are those of :meth:`tag`.
         """
+        from .decided import read_decided
         from .log import log_note
         from .tagging import Tagging
         from .tags import Tags
@@ -238,17 +251,20 @@ class Tagger:
             log_note(line)
 
         given = self._read(what, contexts, skip_bad, tell)
+        known = {fact.fact_id for fact in given.facts} if decided is not None else set()
+        decisions = None if decided is None else read_decided(decided, known, self.taxonomy)
         if gold:
             given.golds(self.taxonomy)
         ready = self._setup.ready(given.facts, tell)
         calibration = self._setup.calibration(ready.row, tell)
+        thresholds = self._setup.thresholds(ready.row, tell) if calibration is None else calibration.accepts
         of = Tags(
             (),
             self.taxonomy,
             ready.row.name,
             ready.parts.serializer,
             given.name,
-            calibration=calibration,
+            thresholds=thresholds,
             searched=self._setup.numbers,
             unlabelled=given.unlabelled,
             of_document=given.document is not None,
@@ -265,6 +281,7 @@ class Tagger:
             self.concurrency,
             self.each_fact,
             progress,
+            decisions,
         )
 
     def explain(
@@ -343,16 +360,14 @@ class Tagger:
         self, calibration: Calibration | None, traces: bool, fact: Fact, prediction: Any, error: str
     ) -> Tag:
         from ..retrievers.base import Ranking
-        from .calibration import features
+        from .calibration import confidence_of
         from .evidence import evidence_of
         from .tag import Tag
 
         if prediction is None:
             return Tag(fact, Ranking.of([]), error=error)
         ranking: Ranking = prediction.ranking
-        sure: float | None = prediction.get("confidence")
-        if calibration is not None:
-            sure = float(calibration.probability([features(ranking, fact.modality)])[0])
+        sure = confidence_of(prediction, fact, calibration)
         label = self.taxonomy[ranking.ids[0]].label if len(ranking) else ""
         evidence = evidence_of(fact, prediction, self.taxonomy)
         trace, lost = prediction.trace if traces else None, prediction.trace.lost_replies

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..programs.shared_rows import first_alike
 from ..retrievers.errors import InputError
 from ..signatures.types import Fact
+from .decided import with_decisions
+from .decisions import Decision
 from .golds import Golds
 from .in_order import in_order
 from .tag import Tag
@@ -37,6 +39,8 @@ class Tagging(Iterable[Tag]):
         concurrency: facts in flight where a model is called.
         each_fact: ask the program for each fact, not once for cells of a row that differ only in dates.
         progress: called with how many facts are done, and of how many.
+        decisions: what a person decided of some facts, by id: then all tags are made before the first is
+            given.
     """
 
     of: Tags
@@ -48,13 +52,17 @@ class Tagging(Iterable[Tag]):
     concurrency: int
     each_fact: bool = False
     progress: Progress | None = field(default=None)
+    decisions: Mapping[str, Decision] | None = None
 
     def __len__(self) -> int:
         return len(self.facts)
 
     def __iter__(self) -> Iterator[Tag]:
         with self.context():
-            for done, tag in enumerate(self._tags(), 1):
+            tags: Iterable[Tag] = self._tags()
+            if self.decisions is not None:
+                tags = with_decisions(list(tags), self.decisions, self.of.taxonomy)
+            for done, tag in enumerate(tags, 1):
                 yield tag
                 if self.progress is not None:
                     self.progress(done, len(self.facts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from ..programs.serialize import Serializer
 from ..retrievers.errors import InputError
 from ..retrievers.files import csv_rows, replacing
 from ..retrievers.taxonomy import Taxonomy
-from .calibration import Calibration
+from .calibration import Thresholds
 from .golds import Golds
 from .score import Score, score_tags
 from .tag import Tag
@@ -31,14 +32,16 @@ class Counts:
 
     ``failures`` are the first facts on which the program failed, ``failed`` counts them all. ``lost``: a part
     of it fell back because a reply of its model was no use. ``fell_back``: without a datatype that the
-    taxonomy declares.
+    taxonomy declares. ``accepted``: how many may be accepted unseen, by the wanted precision.
     """
 
+    thresholds: Thresholds | None = None
     facts: int = 0
     failed: int = 0
     lost: int = 0
     fell_back: int = 0
     failures: list[Tag] = field(default_factory=list)
+    accepted: Counter[float] = field(default_factory=Counter)
 
     def add(self, tag: Tag) -> None:
         """Count one more."""
@@ -48,6 +51,8 @@ class Counts:
         self.fell_back += tag.ranking.fell_back
         if tag.error and len(self.failures) < FAILURES:
             self.failures.append(tag)
+        if self.thresholds is not None:
+            self.accepted.update(self.thresholds.reached(tag.confidence))
 
     @property
     def unusable(self) -> float:
@@ -66,7 +71,7 @@ class Tags(Sequence[Tag]):
         serializer: how a fact's place is written.
         name: what the facts are called in messages.
         golds: the known concepts, or why there are none to score.
-        calibration: how scores became confidence; None: they did not.
+        thresholds: from which confidence on tags may be accepted; None: there is no confidence.
         searched: how many concepts were searched for a number whose datatype is not known.
         unlabelled: ids of facts in rows without a label of their own.
         of_document: whether the facts are those of a document.
@@ -81,7 +86,7 @@ class Tags(Sequence[Tag]):
     serializer: Serializer
     name: str = "facts"
     golds: Golds | InputError = field(default_factory=lambda: InputError("nothing is known to score against"))
-    calibration: Calibration | None = None
+    thresholds: Thresholds | None = None
     searched: int = 0
     unlabelled: Collection[str] = frozenset()
     of_document: bool = False
@@ -126,7 +131,7 @@ class Tags(Sequence[Tag]):
         return self._counts().fell_back
 
     def _counts(self) -> Counts:
-        found = Counts()
+        found = Counts(self.thresholds)
         for tag in self.tags:
             found.add(tag)
         return found
@@ -139,24 +144,20 @@ class Tags(Sequence[Tag]):
         """
         if isinstance(self.golds, InputError):
             raise self.golds
-        return score_tags(self.tags, self.golds, self.name, self.taxonomy.name, self.calibration, self.seen)
+        return score_tags(self.tags, self.golds, self.name, self.taxonomy.name, self.thresholds, self.seen)
 
     def accept(self, precision: float = 0.95) -> Tags:
         """The tags that may be accepted unseen, so that about the share ``precision`` of them is right.
 
         They are those of at least the confidence that reached this precision on the facts that the
-        calibration was fitted on; none where no confidence did.
+        confidence was fitted on; none where no confidence did.
 
         Raises:
-            InputError: there is no calibration, or it has no threshold for this precision.
+            InputError: there is no confidence, or no threshold for this precision.
         """
-        if self.calibration is None:
+        if self.thresholds is None:
             raise InputError(f"there is no calibration of {self.program!r} with {self.taxonomy.name}")
-        known = dict(zip(self.calibration.wanted, self.calibration.thresholds, strict=True))
-        if precision not in known:
-            there = ", ".join(f"{p:g}" for p in known) or "none"
-            raise InputError(f"the calibration has no threshold for a precision of {precision:g}: {there}")
-        least = known[precision]
+        least = self.thresholds.of(precision)
         sure = () if least is None else (t for t in self.tags if (t.confidence or 0.0) >= least)
         return replace(self, tags=tuple(sure))
 

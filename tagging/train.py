@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from ..programs.config import TrainedConfig
 from ..programs.evidence import FEATURES
-from ..programs.generate import PhraseGenerator
-from ..programs.learned import SIGNS, Learned, group_of
-from ..programs.logit import Logit, fit_logit
-from ..programs.methods import Parts, phrase_serializer
-from ..programs.together import FEATURES as JOINT
+from ..programs.learned import Learned, group_of
+from ..programs.logit import Logit
+from ..programs.methods import Parts
 from ..programs.together import Together
-from ..programs.trained import Alone, Gathered, Trained, line_key
-from ..retrievers.base import Floats
+from ..programs.trained import line_key
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents, Tagged
 from ..retrievers.precedents.loci import column_tokens, company_key, row_tokens
@@ -29,11 +25,9 @@ from ..retrievers.towers.fit import Lesson, TowerSettings, train_towers
 from ..retrievers.towers.model import Quantised, Towers
 from ..retrievers.towers.vocabulary import Vocabulary
 from ..signatures.types import Concept
+from .weights import Progress, Weights
 
 log = logging.getLogger(__name__)
-
-Progress = Callable[[str, float], None]
-"""Called with what is being done and the share of it that is done."""
 
 REPEATS = 2
 """At most so many facts of one locus, company and concept are learned from."""
@@ -127,6 +121,7 @@ def train(
         logits={"others table": FIXED, "own table": FIXED},
         joint={},
         confidence={},
+        accepted={},
         together=_together(known, folds, towers) if many >= FEW and not school.worded else None,
         worded=school.worded,
         about={"facts": len(known), "loci": len(school.facts), "seed": settings.seed},
@@ -284,95 +279,3 @@ def draw_tables(
             found.append(by_group[group][i])
             count += len(by_group[group][i])
     return found
-
-
-class Weights:
-    """Fits the weights of one scope on facts whose groups the judging towers have not seen."""
-
-    def __init__(
-        self,
-        learned: Learned,
-        precedents: Precedents,
-        parts: Parts,
-        scope: Literal["others", "own"],
-        joint: bool,
-    ) -> None:
-        self.learned, self.joint = learned, joint
-        self.scope: Literal["others", "own"] = scope
-        self._precedents, self._parts = precedents, parts
-        self._phrases = PhraseGenerator(parts.schema, phrase_serializer(parts.serializer))
-
-    def _make(self, learned: Learned) -> Trained:
-        return Trained(
-            self._parts.retriever({}),
-            self._precedents,
-            learned,
-            self._phrases,
-            self._parts.serializer,
-            self._parts.taxonomy,
-            TrainedConfig(scope=self.scope),
-        )
-
-    def fit(self, sample: Sequence[Sequence[Tagged]], on_progress: Progress) -> Learned:
-        """The model with the weights of the scope."""
-        program = self._make(self.learned)
-        gathered: list[list[Gathered]] = []
-        for i, lines in enumerate(sample):
-            gathered.append([program.gather(t.fact) for t in lines])
-            on_progress(f"evidence ({self.scope})", (i + 1) / len(sample))
-        logits = dict(self.learned.logits)
-        for modality in ("table", "text"):
-            logit = self._small(gathered, sample, modality)
-            if logit is not None:
-                logits[f"{self.scope} {modality}"] = logit
-        learned = replace(self.learned, logits=logits)
-        alone = [
-            [Alone.of(g, learned.logit(self.scope, g.fact.modality)) for g in found] for found in gathered
-        ]
-        if self.joint and learned.together is not None:
-            joint = self._joint(self._make(learned), alone, sample)
-            learned = replace(learned, joint={**learned.joint, self.scope: joint})
-        confidence = self._confidence(self._make(learned), alone, sample)
-        return replace(learned, confidence={**learned.confidence, self.scope: confidence})
-
-    def _small(
-        self, gathered: Sequence[Sequence[Gathered]], sample: Sequence[Sequence[Tagged]], modality: str
-    ) -> Logit | None:
-        tables, right = [], []
-        for found, lines in zip(gathered, sample, strict=True):
-            for one, (fact, concept) in zip(found, lines, strict=True):
-                if fact.modality == modality and concept in one.evidence.ids:
-                    tables.append(one.evidence.table)
-                    right.append(list(one.evidence.ids).index(concept))
-        return fit_logit(FEATURES, tables, right) if len(tables) >= LEAST else None
-
-    def _joint(
-        self, program: Trained, alone: Sequence[Sequence[Alone]], sample: Sequence[Sequence[Tagged]]
-    ) -> Logit:
-        tables: list[Floats] = []
-        right: list[int] = []
-        for found, lines in zip(alone, sample, strict=True):
-            if len(found) < 2:
-                continue
-            for one, (_, concept), table in zip(found, lines, program.tables(found), strict=True):
-                ids = [one.evidence.ids[i] for i in one.places[: len(table)]]
-                if concept in ids:
-                    tables.append(table)
-                    right.append(ids.index(concept))
-        return fit_logit(JOINT, tables, right)
-
-    def _confidence(
-        self, program: Trained, alone: Sequence[Sequence[Alone]], sample: Sequence[Sequence[Tagged]]
-    ) -> Logit:
-        tables: list[Floats] = []
-        right: list[int] = []
-        for found, lines in zip(alone, sample, strict=True):
-            for one, ranking, (_, concept) in zip(found, program.rankings(found), lines, strict=True):
-                values = program.signs(one, ranking)
-                tables.append(np.stack([values, np.zeros_like(values)]))
-                right.append(0 if ranking.ids[:1] == [concept] else 1)
-        return fit_logit((*SIGNS, "constant"), tables, right)
-
-
-LEAST = 100
-"""Fewer facts of a modality get no weights of their own."""

@@ -66,6 +66,8 @@ def _lines(one: Coded, taxonomy: Taxonomy, shown_at: str | None) -> Iterable[tup
         if not one.asked:
             yield "No code:", f"no word of the mention is known to {taxonomy.name}", "yellow"
         return
+    if one.confidence is not None:
+        yield "Confidence:", f"{one.confidence:.2f}", ""
     if one.evidence:
         yield "Evidence:", one.evidence, ""
     if shown_at is not None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ...tagging.calibration import Thresholds
 from ...tagging.tag import Tag
 from ...tagging.tags import Counts, Tags
 from ...tagging.tags_file import locus_of
 
 SHOWN = 40
 """Facts that the table shows."""
+
+SAID = (0.95, 0.9)
+"""Precisions for which is told how many tags may be accepted unseen."""
 
 
 def show_tags(first: Sequence[Tag], of: Tags, count: int, console: Console) -> None:
@@ -46,8 +50,20 @@ def _of_facts(first: Sequence[Tag], tags: Tags, count: int) -> Table:
     return table
 
 
+def accepted_line(accepted: Mapping[float, int], facts: int, thresholds: Thresholds | None) -> str:
+    """How many tags may be accepted unseen; empty where there is no confidence."""
+    if thresholds is None or not facts:
+        return ""
+    said = [f"{accepted.get(p, 0):,} for {p:.0%} right" for p in SAID if p in thresholds.least]
+    whole = f"of {facts:,} may be accepted unseen (thresholds fitted on {thresholds.fitted_on})"
+    return f"{', '.join(said)}, {whole}" if said else ""
+
+
 def show_problems(counts: Counts, tags: Tags, notes: Console) -> None:
-    """Print what was passed over, what failed, and for which numbers more than a datatype was searched."""
+    """Print what may be accepted, what was passed over, what failed, and for which numbers more than a
+    datatype was searched."""
+    if line := accepted_line(counts.accepted, counts.facts, tags.thresholds):
+        notes.print(line, markup=False, highlight=False, soft_wrap=True)
     for problem in tags.skipped:
         notes.print(f"skipped: {problem}", markup=False, highlight=False, soft_wrap=True)
     if tags.skipped:

@@ -14,6 +14,7 @@ from ...retrievers.errors import InputError
 from ...retrievers.restricted import Within
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.tokenize import tok_set
+from ..calibration import Calibration, Thresholds, confidence_of
 from .excludes import Conflict, Exclusion, Meeting, billable_children, evidence, exclusions
 from .note import Mention
 
@@ -30,6 +31,8 @@ class Coder:
         release: gives all codes where ``taxonomy`` may hold a part of them, else None; called where a code of
             the user's is not in the taxonomy.
         name: the program's row.
+        calibration: how scores become confidence; None: as the program says, if it does.
+        thresholds: from which confidence on codes may be accepted; None: there is no confidence.
     """
 
     taxonomy: Taxonomy
@@ -38,6 +41,8 @@ class Coder:
     constants: Mapping[str, str] = field(default_factory=dict)
     release: Callable[[], Taxonomy | None] = lambda: None
     name: str = ""
+    calibration: Calibration | None = None
+    thresholds: Thresholds | None = None
 
 
 @dataclass
@@ -46,7 +51,9 @@ class Coded:
 
     ``hits`` is the ranking, or all billable codes of the user's category, those that are ranked first; a hit
     that is not ranked has the score ``nan``. ``told`` says whether anything of the mention tells codes apart;
-    where not, no code is chosen. ``asked`` says what became of a code of the user's own. ``clashes`` are the
+    where not, no code is chosen. ``confidence`` is the probability, in [0, 1], that the code which was ranked
+    first is right; None where it is not known, or where the code is the user's own or its category is.
+    ``asked`` says what became of a code of the user's own. ``clashes`` are the
     exclusion notes of the code that name other chosen codes of the same note, ``near`` its Excludes1
     notes that name alternatives of other mentions.
     """
@@ -59,6 +66,7 @@ class Coded:
     excluded: Sequence[Exclusion] = ()
     clashes: Sequence[Conflict] = ()
     near: Sequence[Conflict] = ()
+    confidence: float | None = None
 
     @property
     def code(self) -> str:
@@ -149,7 +157,9 @@ def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) 
         asked = f"{code}: billable, " + (place if told else "not tested: no word of the mention is known")
         hits = [own or Hit(code, math.nan, len(hits) + 1), *(h for h in hits if h.id != code)]
         told = True
-    return _with_evidence(Coded(mention, hits, told, asked=asked), coder.taxonomy, prediction)
+    sure = confidence_of(prediction, mention.fact, coder.calibration) if told and not asked else None
+    coded = Coded(mention, hits, told, asked=asked, confidence=sure)
+    return _with_evidence(coded, coder.taxonomy, prediction)
 
 
 def _among(mention: Mention, category: str, children: Sequence[str], coder: Coder) -> Coded:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
+from ...retrievers.errors import InputError
 from ...retrievers.files import csv_text, write_text
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.types import Fact
+from ..calibration import Thresholds
 from .coder import Coded, Coder, code_mentions
 from .note import read_mentions, read_note
 
 COLUMNS = (
-    "id", "mention", "start", "end", "occurrences", "code", "label", "score", "margin",
+    "id", "mention", "start", "end", "occurrences", "code", "label", "score", "margin", "confidence",
     "evidence", "alternatives", "asked", "warnings", "remarks", "near", "excludes1", "excludes2",
 )  # fmt: skip
 """Columns of the tags of a note.
 
-``asked``: the user's own code and what became of it. ``warnings``: Excludes1 notes that name other chosen
-codes of the note. ``remarks``: Excludes2 notes that do, where both may stand. ``near``: Excludes1 notes that
-name alternatives of other mentions. ``excludes1``, ``excludes2``: every note of the code, from its chapter
-down. Where no code is chosen, ``alternatives`` are all that were ranked for a category of the user's.
+``confidence``: the probability that the code is right. ``asked``: the user's own code and what became of it.
+``warnings``: Excludes1 notes that name other chosen codes of the note. ``remarks``: Excludes2 notes that do,
+where both may stand. ``near``: Excludes1 notes that name alternatives of other mentions. ``excludes1``,
+``excludes2``: every note of the code, from its chapter down. Where no code is chosen, ``alternatives`` are
+all that were ranked for a category of the user's.
 """
 
 
@@ -36,12 +40,14 @@ class Codes(Sequence[Coded]):
         taxonomy: the codes' taxonomy.
         top: how many codes of a mention are shown, at least 1.
         program: the row that coded.
+        thresholds: from which confidence on codes may be accepted; None: there is no confidence.
     """
 
     coded: tuple[Coded, ...]
     taxonomy: Taxonomy
     top: int = 10
     program: str = ""
+    thresholds: Thresholds | None = None
 
     @overload
     def __getitem__(self, index: int) -> Coded: ...
@@ -55,6 +61,25 @@ class Codes(Sequence[Coded]):
 
     def __iter__(self) -> Iterator[Coded]:
         return iter(self.coded)
+
+    def accept(self, precision: float = 0.95) -> Codes:
+        """The mentions whose codes may be accepted unseen, so that about the share ``precision`` is right.
+
+        Raises:
+            InputError: there is no confidence, or no threshold for this precision.
+        """
+        if self.thresholds is None:
+            raise InputError(f"{self.program!r} gives no confidence with {self.taxonomy.name}")
+        least = self.thresholds.of(precision)
+        sure = () if least is None else (c for c in self.coded if (c.confidence or 0.0) >= least)
+        return replace(self, coded=tuple(sure))
+
+    @property
+    def accepted(self) -> Mapping[float, int]:
+        """How many codes may be accepted unseen, by the wanted precision."""
+        if self.thresholds is None:
+            return {}
+        return Counter(p for one in self.coded for p in self.thresholds.reached(one.confidence))
 
     def rows(self) -> Iterator[dict[str, object]]:
         """The lines of their table, with :data:`COLUMNS`."""
@@ -96,7 +121,7 @@ def code_note(
     """
     asked = read_mentions(mentions, read_note(note), constants)
     coder = ready([mention.fact for mention in asked])
-    return Codes(tuple(code_mentions(asked, coder, top)), coder.taxonomy, top, coder.name)
+    return Codes(tuple(code_mentions(asked, coder, top)), coder.taxonomy, top, coder.name, coder.thresholds)
 
 
 def _cells(one: Coded, taxonomy: Taxonomy, top: int) -> dict[str, object]:
@@ -113,6 +138,7 @@ def _cells(one: Coded, taxonomy: Taxonomy, top: int) -> dict[str, object]:
         "label": taxonomy[one.code].label if one.code else "",
         "score": _number(scores[0]) if scores else "",
         "margin": _number(scores[0] - scores[1]) if len(scores) > 1 else "",
+        "confidence": "" if one.confidence is None else round(one.confidence, 4),
         "evidence": one.evidence,
         "alternatives": "; ".join(h.id for h in offered),
         "asked": one.asked,

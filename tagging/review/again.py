@@ -9,9 +9,9 @@ from ...documents.read import kind_of
 from ...retrievers.base import Ranking
 from ...retrievers.errors import InputError
 from ...retrievers.taxonomy import Taxonomy, strip_namespace
+from ..decisions import STATES, Decision, latest
 from ..tag import Tag
 from ..tags_file import read_rows_of, tagged_fact
-from .decisions import STATES, Decision, latest
 from .journal import read_journal
 from .labelstudio import read_export
 

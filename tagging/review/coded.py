@@ -21,5 +21,14 @@ def tags_of_note(codes: Codes, note: Path, program: str) -> Tags:
         ranking = Ranking.of([h.id for h in hits], [h.score for h in hits] if known else None)
         label = codes.taxonomy[hits[0].id].label if hits else ""
         said = "; ".join(filter(None, [one.evidence, one.asked, *one.warnings, *one.remarks]))
-        tags.append(Tag(one.mention.fact, ranking if one.told or one.asked else Ranking.of([]), label, said))
-    return Tags(tuple(tags), codes.taxonomy, program, Serializer(), note.name.partition(".")[0])
+        tags.append(
+            Tag(
+                one.mention.fact,
+                ranking if one.told or one.asked else Ranking.of([]),
+                label,
+                said,
+                one.confidence,
+            )
+        )
+    name = note.name.partition(".")[0]
+    return Tags(tuple(tags), codes.taxonomy, program, Serializer(), name, thresholds=codes.thresholds)

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import writing
-from .decisions import Decision
+from ..decisions import Decision
 
 
 def read_journal(path: Path) -> Iterator[Decision]:

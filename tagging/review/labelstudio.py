@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from ...retrievers.errors import InputError
+from ..decisions import DECIDED, Decision
 from ..tags import Tags
 from ..tags_file import locus_of
-from .decisions import DECIDED, Decision
 
 CONFIG = """<View>
   <Header value="$value"/>

@@ -9,9 +9,9 @@ from pathlib import Path
 from ...retrievers.errors import InputError
 from ...retrievers.files import csv_cell, csv_text, write_bytes, write_text
 from ...retrievers.taxonomy import Taxonomy
+from ..decisions import DECIDED, Decision
 from ..tags import Tags
 from ..tags_file import COLUMNS
-from .decisions import DECIDED, Decision
 
 REVIEW = ("state", "note", "flag")
 """Columns that a reviewed tags file ends with; ``flag`` is ``yes`` or empty."""

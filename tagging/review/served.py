@@ -12,8 +12,8 @@ import orjson
 from ...retrievers.errors import InputError
 from ...web.page import page
 from ...web.server import PageServer, Reply
+from ..decisions import Decision, latest
 from ..tags import Tags
-from .decisions import Decision, latest
 from .journal import Journal
 from .out import write_reviewed
 from .sheet import review_data

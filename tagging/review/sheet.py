@@ -10,12 +10,12 @@ from ...documents.view import view_document
 from ...retrievers.taxonomy import Taxonomy
 from ...signatures.types import Concept, Fact
 from ...web.page import packed, page
-from ..calibration import Calibration
+from ..alike import numbered
+from ..calibration import Thresholds
+from ..decisions import Decision
 from ..tag import Tag
 from ..tags import Tags
 from ..tags_file import locus_of
-from .alike import numbered
-from .decisions import Decision
 from .taxonomy_pack import taxonomy_pack
 from .why import why
 
@@ -80,8 +80,8 @@ def review_data(
         "program": tags.program,
         "count": len(facts),
         "chunk": CHUNK,
-        "thresholds": _thresholds(tags.calibration),
-        "calibrated": "" if tags.calibration is None else tags.calibration.split,
+        "thresholds": _thresholds(tags.thresholds),
+        "calibrated": "" if tags.thresholds is None else tags.thresholds.fitted_on,
         "key": _key(tags),
         "notes": list(tags.notes),
         "missing": len(view.missing),
@@ -126,12 +126,11 @@ def _known(taxonomy: Taxonomy, id_: str) -> Concept | None:
     return taxonomy[id_] if id_ in taxonomy else None  # noqa: SIM401 (a taxonomy has no get)
 
 
-def _thresholds(calibration: Calibration | None) -> list[list[float]]:
-    """[precision, least confidence] of each precision that the calibration reached."""
-    if calibration is None:
+def _thresholds(thresholds: Thresholds | None) -> list[list[float]]:
+    """[precision, least confidence] of each precision that was reached."""
+    if thresholds is None:
         return []
-    pairs = zip(calibration.wanted, calibration.thresholds, strict=True)
-    return [[wanted, least] for wanted, least in pairs if least is not None]
+    return [[wanted, least] for wanted, least in thresholds.least.items() if least is not None]
 
 
 def _key(tags: Sequence[Tag]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from abduce.retrievers import bm25
 from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.taxonomy import Taxonomy
@@ -15,6 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .conftest import WORDS, made_taxonomy
+
+
+@pytest.fixture(params=[0, 10**9], ids=["compiled", "not compiled"], autouse=True, scope="module")
+def each_pass(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both passes over the postings: the compiled one, and that of a process's first queries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bm25, "WARM", request.param)
+        yield
 
 
 def test_equals_a_brute_force_over_the_whole_inventory(taxonomy: Taxonomy) -> None:

@@ -77,7 +77,13 @@ def made_tags(
     line = (0.0, 1.0)
     fitted = Calibration("made", "isotonic", 100, x=line, y=line, split="dev")
     known = replace(fitted, wanted=(0.99, 0.95), thresholds=(None, 0.9))
-    sure_at = known if confidence else None
+    sure_at = known.accepts if confidence else None
     return Tags(
-        tuple(tags), made_taxonomy(), "made", Serializer(), "made", calibration=sure_at, of_document=True
+        tuple(tags),
+        made_taxonomy(),
+        "made",
+        Serializer(),
+        "made",
+        thresholds=sure_at,
+        of_document=True,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from abduce.retrievers.bm25 import BM25Retriever
-from abduce.tagging.review.decisions import Decision, latest
+from abduce.tagging.decisions import Decision, latest
 from abduce.tagging.review.journal import Journal, read_journal
 from abduce.tagging.review.served import ServedReview
 from abduce.tagging.review.sheet import review_html

@@ -14,7 +14,7 @@ from abduce.data.folder import DataFolder
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.tokenize import tok
 from abduce.signatures.types import Concept
-from abduce.tagging.review.decisions import DECIDED, latest
+from abduce.tagging.decisions import DECIDED, latest
 from abduce.tagging.review.journal import Journal
 from abduce.tagging.review.served import ServedReview
 from abduce.tagging.tagger import Tagger

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from abduce.tagging.review.decisions import Decision
+from abduce.tagging.decisions import Decision
 from abduce.tagging.review.journal import Journal, read_journal
 from abduce.tagging.review.served import ServedReview
 from abduce.web.server import PageServer, Reply

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from abduce.retrievers.errors import InputError
+from abduce.tagging.decisions import DECIDED as DECIDED_STATES
+from abduce.tagging.decisions import STATES, Decision, latest, merged
 from abduce.tagging.precedents import read_precedents
 from abduce.tagging.review.again import read_decisions
-from abduce.tagging.review.decisions import DECIDED as DECIDED_STATES
-from abduce.tagging.review.decisions import STATES, Decision, latest, merged
 from abduce.tagging.review.journal import Journal, read_journal
 from abduce.tagging.review.out import write_reviewed
 from abduce.tagging.review.written import is_tags_file, tags_of_file
@@ -91,7 +91,7 @@ def test_half_a_line_is_cut_off_and_a_bad_line_is_named(tmp_path: Path) -> None:
 def test_a_killed_writer_loses_nothing_that_it_said_was_saved(tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from abduce.tagging.review.decisions import Decision\n"
+        "from abduce.tagging.decisions import Decision\n"
         "from abduce.tagging.review.journal import Journal\n"
         f"with Journal(__import__('pathlib').Path({str(tmp_path / 'j.jsonl')!r})) as j:\n"
         "    for i in range(100000):\n"

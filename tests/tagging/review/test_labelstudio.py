@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from abduce.tagging.review.decisions import Decision
+from abduce.tagging.decisions import Decision
 from abduce.tagging.review.labelstudio import CONFIG, read_export, tasks
 from made_review import made_tags
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...retrievers.precedents.loci import company_key, content, locus_of, row_tokens
-from ...signatures.types import Fact
+from ..retrievers.precedents.loci import company_key, content, locus_of, row_tokens
+from ..signatures.types import Fact
 
 NEAR = (60, 30)
 """Characters before and after a number in running text whose words say what it is."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...retrievers.errors import InputError
+from ..retrievers.errors import InputError
 
 State = Literal["open", "suggested", "accepted", "corrected", "rejected"]
 """``open``: nobody has decided (an undone decision is open again). ``suggested``: like ``open``, but what was
