@@ -86,9 +86,11 @@ def read_facts(
         try:
             example = _fact(row, contexts, path, line, need_gold, {} if domain is None else domain.groups)
             if hash(example.id) in seen:
-                where = f"line {_line_of(example.id, path)}" if bad is None else "an earlier line"
+                where = (
+                    f"first in line {_line_of(example.id, path)}" if bad is None else "as in an earlier line"
+                )
                 raise InputError(
-                    f"{example.id!r} stands already in {where}", file=path, line=line, field="fact_id"
+                    f"duplicate id {example.id!r}, {where}", file=path, line=line, field="fact_id"
                 )
         except InputError as e:
             if bad is None:

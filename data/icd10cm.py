@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..retrievers.errors import InputError
-from ..retrievers.files import read_jsonl, require
+from ..retrievers.files import read_jsonl, refuse_duplicate, require
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Concept
 from .icd10cm_fields import FIELDS, add_derived, documentation
@@ -53,11 +53,7 @@ def load_inventory(path: str | Path, name: str = "icd10cm-2018", whole: bool = F
         code = require(row, "code", path, line)
         require(row, "label", path, line)
         require(row, "path_text", path, line)
-        if code in seen:
-            raise InputError(
-                f"{code!r} stands already in line {seen[code]}", file=path, line=line, field="code"
-            )
-        seen[code] = line
+        refuse_duplicate(seen, code, path, line, "code")
         if whole or row.get("in_codiesp_inventory", True):
             rows.append(row)
     if not rows:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..retrievers.errors import InputError
-from ..retrievers.files import Row, read_rows, require
+from ..retrievers.files import Row, read_rows, refuse_duplicate, require
 from ..signatures.options import LETTERS, option_named, option_problem
 from ..signatures.types import Question
 from .example import Example
@@ -95,7 +95,7 @@ def read_questions(
 
     Raises:
         InputError: naming file, line and field: no question, no options, fewer than two or more than ten, two
-            that are the same, an answer that is none of them, an id that is there twice, no rows.
+            that are the same, an answer that is none of them, a duplicate id, no rows.
     """
     path = Path(path)
     found: list[LabelledQuestion] = []
@@ -103,17 +103,12 @@ def read_questions(
     for line, row in _rows(path, bad):
         try:
             item = _question(row, path, line, dataset, need_gold, open_ended)
-            id_ = item.question.question_id
-            if id_ in lines:
-                raise InputError(
-                    f"{id_!r} stands already in line {lines[id_]}", file=path, line=line, field="id"
-                )
+            refuse_duplicate(lines, item.question.question_id, path, line)
         except InputError as e:
             if bad is None:
                 raise
             bad.append(e)
             continue
-        lines[id_] = line
         found.append(item)
     if not found:
         raise InputError("has no questions", file=path)

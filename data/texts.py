@@ -37,15 +37,13 @@ def passages_of(
         bad: where given, a bad document is appended here and passed over.
 
     Raises:
-        InputError: a source that is missing or of no known kind, a bad document, an id twice.
+        InputError: a source that is missing or of no known kind, a bad document, a duplicate id.
     """
     seen: dict[str, str] = {}
     for source in sources:
         for place, found in _documents(source, bad):
             if found.id in seen:
-                problem = InputError(
-                    f"the document {found.id!r} stands already in {seen[found.id]}", file=place
-                )
+                problem = InputError(f"duplicate id {found.id!r}, first in {seen[found.id]}", file=place)
                 if bad is None:
                     raise problem
                 bad.append(problem)

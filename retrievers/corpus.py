@@ -9,7 +9,7 @@ from typing import Any
 
 from .collection import Collection, Record
 from .errors import InputError
-from .files import Row, first_of, read_rows, require
+from .files import Row, first_of, read_rows, refuse_duplicate, require
 
 ID_FIELDS = ("id", "_id", "doc_id", "docid")
 CONTENT_FIELDS = ("content", "text", "contents", "definition")
@@ -107,14 +107,7 @@ class Corpus(Collection[Passage]):
         for line, row in rows:
             id_field = first_of(row, ID_FIELDS) or "id"
             id_ = require(row, id_field, path, line).strip()
-            if id_ in lines:
-                raise InputError(
-                    f"the id {id_!r} stands already in line {lines[id_]}",
-                    file=path,
-                    line=line,
-                    field=id_field,
-                )
-            lines[id_] = line
+            refuse_duplicate(lines, id_, path, line, id_field)
             text_field = first_of(row, CONTENT_FIELDS) or "content"
             content = require(row, text_field, path, line)
             title_field = first_of(row, TITLE_FIELDS) or "title"

@@ -165,6 +165,17 @@ def require(row: Mapping[str, Any], field: str, path: Path, line: int) -> str:
     return value
 
 
+def refuse_duplicate(seen: dict[str, int], id_: str, path: Path, line: int, field: str = "id") -> None:
+    """Add an id and its line to those seen before.
+
+    Raises:
+        InputError: an earlier line has the id.
+    """
+    first = seen.setdefault(id_, line)
+    if first != line:
+        raise InputError(f"duplicate id {id_!r}, first in line {first}", file=path, line=line, field=field)
+
+
 def first_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     """The first of several field names that the row has."""
     return next((name for name in names if row.get(name) not in (None, "")), None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..signatures.types import Concept
 from .collection import Collection, Record
 from .errors import InputError
-from .files import first_of, read_rows, require
+from .files import first_of, read_rows, refuse_duplicate, require
 from .profiles import ProfileFile
 
 ID_FIELDS = ("id", "code", "name", "concept")
@@ -107,14 +107,7 @@ class Taxonomy(Collection[Concept]):
         for line, row in read_rows(path):
             id_field = first_of(row, ID_FIELDS) or "id"
             id_ = strip_namespace(require(row, id_field, path, line).strip())
-            if id_ in lines:
-                raise InputError(
-                    f"the id {id_!r} stands already in line {lines[id_]}",
-                    file=path,
-                    line=line,
-                    field=id_field,
-                )
-            lines[id_] = line
+            refuse_duplicate(lines, id_, path, line, id_field)
             label = require(row, "label", path, line)
             text_field = definition_field or first_of(row, DEFINITION_FIELDS) or "definition"
             definition = row.get(text_field) or ""

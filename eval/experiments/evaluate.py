@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ...data.example import Example
 from ...retrievers.errors import InputError
@@ -27,7 +27,7 @@ from ..runs.taxonomy_codec import TaxonomyCodec
 from .experiment import Experiment
 from .family import AnyExperiment
 from .files import load_experiment
-from .run import run_experiment
+from .run import RunOptions, run_experiment
 
 if TYPE_CHECKING:
     import dspy
@@ -38,23 +38,7 @@ if TYPE_CHECKING:
 @overload
 def evaluate(
     what: str | Path | AnyExperiment,
-    *,
-    data: str | Path | None = None,
-    split: str | None = None,
-    limit: int | None = None,
-    rows: Sequence[str] = (),
-    out: str | Path | None = None,
-    concurrency: int | None = None,
-    skip_bad: bool = False,
-    retry_failed: bool = False,
-    lm: Mapping[str, Any] | None = None,
-    model: str | None = None,
-    cache: bool = True,
-    retriever: str | None = None,
-    measures: Sequence[str] = (),
-    on_progress: OnProgress | None = None,
-    on_note: Callable[[str], None] | None = None,
-    on_start: Callable[[str], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Run: ...
 
 
@@ -136,9 +120,9 @@ def evaluate(
         if examples is not None:
             raise InputError("an experiment has examples of its own", field="examples")
         experiment = what if isinstance(what, Experiment) else load_experiment(what)
-        if concurrency is not None:
-            shared["concurrency"] = concurrency
-        return run_experiment(experiment, measures=measures, **shared, **of_experiment)
+        return run_experiment(
+            experiment, measures=measures, concurrency=concurrency, **shared, **of_experiment
+        )
     if of_experiment:
         raise TypeError(f"programs take no {', '.join(of_experiment)}")
     listed = [e if isinstance(e, Example) else from_dspy(e, i) for i, e in enumerate(examples or ())]

@@ -6,11 +6,12 @@ Everything else (reading a file, choosing rows and examples, models, the runner,
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from ...data.example import Example
 from ...data.folder import DataFolder
@@ -43,47 +44,44 @@ class Session:
     closing: ExitStack = field(default_factory=ExitStack)
 
 
-class Bench(Protocol[Table, Spec]):
+@dataclass(frozen=True, kw_only=True)
+class Bench(ABC, Generic[Table, Spec]):
     """The data of one experiment, at hand.
 
-    ``name`` says what the examples are ("finance test"), ``noun`` what one is called in the plural,
-    ``beside`` what else they are run with (", corpus medical"). ``whole`` says that they are those of the
-    experiment's own split in full: only then the paper's numbers stand beside. ``stratum`` names the
-    group of which a sample takes so many examples each. ``fingerprint`` covers what all examples share.
-    ``ids`` are those of what is ranked. ``shows_records`` says that the tables of a run read whole
-    records, which are then kept in memory where there is no folder.
+    Args:
+        name: what the examples are (``finance test``).
+        examples: those of the split.
+        whole: they are the experiment's own split in full; only then the paper's numbers are shown beside.
+        fingerprint: covers what all examples share.
+        ids: those of what is ranked.
+        noun: what the examples are called.
+        beside: what else they are run with (``, corpus medical``).
+        stratum: the group of which a sample takes so many examples each.
+        shows_records: the tables of a run read whole records, which are then kept in memory where there is
+            no folder.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def noun(self) -> str: ...
-    @property
-    def beside(self) -> str: ...
-    @property
-    def examples(self) -> Sequence[Example]: ...
-    @property
-    def whole(self) -> bool: ...
-    @property
-    def stratum(self) -> str: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def shows_records(self) -> bool: ...
-    @property
-    def ids(self) -> Sequence[str]: ...
+    name: str
+    examples: Sequence[Example]
+    whole: bool
+    fingerprint: str
+    ids: Sequence[str]
+    noun: str
+    beside: str = ""
+    stratum: str = ""
+    shows_records: bool = False
 
+    @abstractmethod
     def codec(self, measures: Sequence[str]) -> Codec:
         """Records and scores the family's predictions; ``measures`` are measured beside its own."""
-        ...
 
+    @abstractmethod
     def rows(self, experiment: Experiment[Table, Spec], session: Session) -> Sequence[Row]:
         """The runner's rows. Nothing costly is built before the runner asks for it.
 
         Raises:
             InputError: a row that cannot be put together.
         """
-        ...
 
 
 class Family(Protocol[Table, Spec]):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...asking.judging import Answering, Judge
 from ...data.corpora import CORPORA, corpus_file, load_corpus
-from ...data.example import Example, fingerprint
+from ...data.example import fingerprint
 from ...data.folder import DataFolder, file_fingerprint
 from ...data.parts import make_rag_parts
 from ...data.questions import BUNDLED, WORKED_EXAMPLE, named_questions
@@ -31,29 +31,22 @@ from ..runs.question_codec import QuestionCodec
 from ..runs.row import Row
 from ..runs.state import load_state, state_fingerprint
 from .experiment import Experiment, ExperimentTable, RowTable
-from .family import Session
-
-if TYPE_CHECKING:
-    pass
+from .family import Bench, Session
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
-class ModelTable(_Table):
+class ModelTable(BaseModel):
     """One ``[[model]]``: a name for the table's column and an ``[lm]`` table."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     name: str = Field(min_length=1)
     lm: dict[str, Any]
 
 
-class JudgeTable(_Table):
+class JudgeTable(ModelTable):
     """One ``[[judge]]``. ``optional``: where its key variable is not set the run goes on without it, and says
     so; else that is an error."""
 
-    name: str = Field(min_length=1)
-    lm: dict[str, Any]
     optional: bool = False
 
 
@@ -125,32 +118,24 @@ class QuestionFamily:
             else fingerprint([[p.id, p.title, p.content] for p in corpus])
         )
         return QuestionBench(
-            corpus,
-            printed,
-            ", ".join(dict.fromkeys(q.dataset for q in questions)),
-            [q.example() for q in questions],
-            names == list(table.questions) and not folder.bundled,
+            corpus=corpus,
+            name=", ".join(dict.fromkeys(q.dataset for q in questions)),
+            examples=[q.example() for q in questions],
+            whole=names == list(table.questions) and not folder.bundled,
+            fingerprint=printed,
+            ids=corpus.ids,
+            noun="questions",
             beside=f", corpus {table.corpus}",
+            stratum="dataset",
+            shows_records=True,
         )
 
 
-@dataclass(frozen=True)
-class QuestionBench:
+@dataclass(frozen=True, kw_only=True)
+class QuestionBench(Bench[QuestionTable, RAGSpec]):
     """The questions and the corpus that is searched."""
 
     corpus: Corpus
-    fingerprint: str
-    name: str
-    examples: Sequence[Example]
-    whole: bool
-    noun: str = "questions"
-    beside: str = ""
-    stratum: str = "dataset"
-    shows_records: bool = True
-
-    @property
-    def ids(self) -> Sequence[str]:
-        return self.corpus.ids
 
     def codec(self, measures: Sequence[str]) -> QuestionCodec:
         if measures:

@@ -26,7 +26,7 @@ from ..runs.code_version import code_version
 from ..runs.plain_codec import PlainCodec
 from ..runs.row import Row
 from .experiment import Experiment, ExperimentTable, RowTable
-from .family import Session
+from .family import Bench, Session
 
 
 class NoConfig(BaseModel):
@@ -97,12 +97,17 @@ class RetrievalFamily:
         corpus_file, queries, qrels = (
             folder.file(*name.split("/")) for name in (table.corpus, table.queries, table.qrels)
         )
+        corpus = Corpus.load(corpus_file, table.name)
         return RetrievalBench(
-            Corpus.load(corpus_file, table.name),
-            fingerprint([file_fingerprint(path) for path in (corpus_file, queries, qrels)]),
-            table.name,
-            read_queries(queries, read_grades(qrels, bad), bad),
-            table,
+            corpus=corpus,
+            table=table,
+            name=table.name,
+            examples=read_queries(queries, read_grades(qrels, bad), bad),
+            whole=True,
+            fingerprint=fingerprint([file_fingerprint(path) for path in (corpus_file, queries, qrels)]),
+            ids=corpus.ids,
+            noun="queries",
+            beside=f", {len(corpus):,} documents",
         )
 
 
@@ -157,27 +162,12 @@ def read_queries(
     return [Example(id_, {"query": texts[id_]}, dict(g)) for id_, g in grades.items() if id_ in texts]
 
 
-@dataclass(frozen=True)
-class RetrievalBench:
+@dataclass(frozen=True, kw_only=True)
+class RetrievalBench(Bench[RetrievalTable, RetrievalSpec]):
     """A test collection: passages, and the judged queries."""
 
     corpus: Corpus
-    fingerprint: str
-    name: str
-    examples: Sequence[Example]
     table: RetrievalTable
-    whole: bool = True
-    noun: str = "queries"
-    stratum: str = ""
-    shows_records: bool = False
-
-    @property
-    def beside(self) -> str:
-        return f", {len(self.corpus):,} documents"
-
-    @property
-    def ids(self) -> Sequence[str]:
-        return self.corpus.ids
 
     def codec(self, measures: Sequence[str]) -> PlainCodec:
         return PlainCodec([*self.table.measures, *measures])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -24,43 +24,46 @@ from .files import FAMILIES
 from .subset import restricted, sampled
 
 
-def run_experiment(
-    experiment: AnyExperiment,
-    *,
-    data: str | Path | None = None,
-    split: str | None = None,
-    limit: int | None = None,
-    rows: Sequence[str] = (),
-    out: str | Path | None = None,
-    concurrency: int = 32,
-    skip_bad: bool = False,
-    retry_failed: bool = False,
-    lm: Mapping[str, Any] | None = None,
-    model: str | None = None,
-    cache: bool = True,
-    retriever: str | None = None,
-    measures: Sequence[str] = (),
-    on_progress: OnProgress | None = None,
-    on_note: Callable[[str], None] | None = None,
-    on_start: Callable[[str], None] | None = None,
-) -> Run:
-    """Run an experiment; see :func:`abduce.eval.experiments.evaluate.evaluate` for the arguments.
+class RunOptions(TypedDict, total=False):
+    """How an experiment is run; see :func:`abduce.eval.experiments.evaluate.evaluate`."""
+
+    data: str | Path | None
+    split: str | None
+    limit: int | None
+    rows: Sequence[str]
+    out: str | Path | None
+    concurrency: int | None
+    skip_bad: bool
+    retry_failed: bool
+    lm: Mapping[str, Any] | None
+    model: str | None
+    cache: bool
+    retriever: str | None
+    measures: Sequence[str]
+    on_progress: OnProgress | None
+    on_note: Callable[[str], None] | None
+    on_start: Callable[[str], None] | None
+
+
+def run_experiment(experiment: AnyExperiment, **options: Unpack[RunOptions]) -> Run:
+    """Run an experiment.
 
     Raises:
         InputError: whatever is wrong with the experiment, the data, the models or the run folder.
     """
-    note = on_note or (lambda line: None)
-    if rows:
+    limit, out = options.get("limit"), options.get("out")
+    note = options.get("on_note") or (lambda line: None)
+    if rows := options.get("rows"):
         experiment = experiment.only(rows)
-    if lm is not None:
+    if (lm := options.get("lm")) is not None:
         experiment = experiment.with_models({"": lm})
-    if model is not None:
+    if (model := options.get("model")) is not None:
         experiment = _with_one_model(experiment, model)
-    if retriever is not None:
+    if (retriever := options.get("retriever")) is not None:
         experiment = experiment.changed(retriever=named(retriever))
-    folder = DataFolder.find(data)
-    bad: list[InputError] | None = [] if skip_bad else None
-    bench = FAMILIES[experiment.family].open(experiment, folder, split, bad)
+    folder = DataFolder.find(options.get("data"))
+    bad: list[InputError] | None = [] if options.get("skip_bad") else None
+    bench = FAMILIES[experiment.family].open(experiment, folder, options.get("split"), bad)
     for problem in bad or ():
         note(f"skipped: {problem}")
     if bad:
@@ -72,12 +75,13 @@ def run_experiment(
     said = f"{bench.name}{alone}, {len(examples):,} {bench.noun}{bench.beside}, from {folder}"
     if len(examples) < every:
         said += f" (a sample of {every:,})"
-    if on_start is not None:
+    if (on_start := options.get("on_start")) is not None:
         on_start(said)
     try:
-        codec = bench.codec(measures)
+        codec = bench.codec(options.get("measures", ()))
     except ValueError as e:
         raise e if isinstance(e, InputError) else InputError(str(e), field="measure") from e
+    cache = options.get("cache", True)
     with ExitStack() as closing:
         models = _models(experiment, cache, closing)
         experiment = experiment.with_models(
@@ -93,8 +97,8 @@ def run_experiment(
             examples,
             codec=codec,
             out=out,
-            concurrency=concurrency if any(row.ready for row in made) else 1,
-            retry_failed=retry_failed,
+            concurrency=(options.get("concurrency") or 32) if any(row.ready for row in made) else 1,
+            retry_failed=options.get("retry_failed", False),
             experiment=experiment.name,
             data=said,
             fingerprint=bench.fingerprint,
@@ -102,7 +106,7 @@ def run_experiment(
             baseline=experiment.baseline if experiment.baseline in [row.name for row in made] else None,
             keep=out is None and bench.shows_records,
             ids=bench.ids,
-            on_progress=on_progress,
+            on_progress=options.get("on_progress"),
             on_note=note,
         )
         lines = [*experiment.table.notes, *_counted(result), *(meter_line(m.meter) for m in models.values())]

@@ -39,7 +39,7 @@ from ..runs.seeded import Seeded
 from ..runs.state import load_state, state_fingerprint
 from ..runs.taxonomy_codec import TaxonomyCodec
 from .experiment import Experiment, ExperimentTable, RowTable
-from .family import Session
+from .family import Bench, Session
 
 log = logging.getLogger(__name__)
 
@@ -109,37 +109,25 @@ class TaxonomyFamily:
                 field="gold",
             )
         return TaxonomyBench(
-            folder,
-            domain,
-            taxonomy,
-            f"{domain.name} {chosen}",
-            Chosen(facts, range(len(facts)), partial(with_label_length, taxonomy=taxonomy)),
-            chosen == experiment.table.split and not folder.bundled,
+            folder=folder,
+            domain=domain,
+            taxonomy=taxonomy,
+            name=f"{domain.name} {chosen}",
+            examples=Chosen(facts, range(len(facts)), partial(with_label_length, taxonomy=taxonomy)),
+            whole=chosen == experiment.table.split and not folder.bundled,
+            fingerprint=file_fingerprint(folder.file(domain.name, domain.inventory)),
+            ids=taxonomy.ids,
+            noun="facts",
         )
 
 
-@dataclass(frozen=True)
-class TaxonomyBench:
+@dataclass(frozen=True, kw_only=True)
+class TaxonomyBench(Bench[TaxonomyTable, Spec]):
     """The facts of a split and the inventory that is ranked."""
 
     folder: DataFolder
     domain: Domain
     taxonomy: Taxonomy
-    name: str
-    examples: Sequence[Example]
-    whole: bool
-    noun: str = "facts"
-    beside: str = ""
-    stratum: str = ""
-    shows_records: bool = False
-
-    @property
-    def fingerprint(self) -> str:
-        return file_fingerprint(self.folder.file(self.domain.name, self.domain.inventory))
-
-    @property
-    def ids(self) -> Sequence[str]:
-        return self.taxonomy.ids
 
     def codec(self, measures: Sequence[str]) -> TaxonomyCodec:
         return TaxonomyCodec(measures)

@@ -7,7 +7,8 @@ names no predictor) it returns whether the example is good enough to be one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dspy
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Metric:
-    """The five-argument protocol; a subclass scores and explains."""
+    """The five-argument protocol; a subclass assesses."""
 
     def __init__(self, name: str, demo_at: float) -> None:
         self.__name__ = name
@@ -39,17 +40,14 @@ class _Metric:
         pred_name: str | None = None,
         pred_trace: Any = None,
     ) -> Any:
-        score = self.score(example, pred)
+        score, feedback = self.assess(example, pred)
         if trace is not None and pred_name is None:
             return score >= self.demo_at
-        return dspy.Prediction(score=score, feedback=self.feedback(example, pred))
+        return dspy.Prediction(score=score, feedback=feedback())
 
-    def score(self, example: dspy.Example, pred: Any) -> float:
-        """The value of one example, in [0, 1]; 0 for a prediction that lacks what is measured."""
-        raise NotImplementedError
-
-    def feedback(self, example: dspy.Example, pred: Any) -> str:
-        """What went wrong, and where."""
+    def assess(self, example: dspy.Example, pred: Any) -> tuple[float, Callable[[], str]]:
+        """The value of one example, in [0, 1] (0 for a prediction that lacks what is measured), and what
+        says what went wrong, and where."""
         raise NotImplementedError
 
 
@@ -72,15 +70,12 @@ class TaxonomyMetric(_Metric):
         self._measure = measure(name)
         self._profiles = profiles
 
-    def score(self, example: dspy.Example, pred: Any) -> float:
+    def assess(self, example: dspy.Example, pred: Any) -> tuple[float, Callable[[], str]]:
         ranked, retrieved = _rankings(pred)
-        return self._measure(ranked if self._measure.name == "Acc" else retrieved, example.gold)
-
-    def feedback(self, example: dspy.Example, pred: Any) -> str:
-        ranked, retrieved = _rankings(pred)
+        score = self._measure(ranked if self._measure.name == "Acc" else retrieved, example.gold)
         trace = pred.get("trace") if isinstance(pred, dspy.Prediction) else None
         selected = ranked if trace is not None and trace.selected is not None else None
-        return taxonomy_feedback(retrieved, example.gold, trace, self._profiles, selected)
+        return score, partial(taxonomy_feedback, retrieved, example.gold, trace, self._profiles, selected)
 
 
 class AnswerMetric(_Metric):
@@ -97,18 +92,16 @@ class AnswerMetric(_Metric):
         super().__init__("Acc", 1.0)
         self._passages = passages
 
-    def score(self, example: dspy.Example, pred: Any) -> float:
-        answer = pred.get("answer") if isinstance(pred, dspy.Prediction) else None
-        if not answer:
-            return 0.0
-        if "trace" in pred and "proposed_options" in pred.trace.notes:
-            return float(same_answer(str(pred.answer_text), str(example.gold)))
-        return accuracy([answer], example.gold)
-
-    def feedback(self, example: dspy.Example, pred: Any) -> str:
+    def assess(self, example: dspy.Example, pred: Any) -> tuple[float, Callable[[], str]]:
         if not isinstance(pred, dspy.Prediction) or "answer" not in pred:
-            return "There is no answer: the program failed on this question."
-        return question_feedback(pred, example.gold, self._passages)
+            return 0.0, lambda: "There is no answer: the program failed on this question."
+        if not pred.answer:
+            score = 0.0
+        elif "trace" in pred and "proposed_options" in pred.trace.notes:
+            score = float(same_answer(str(pred.answer_text), str(example.gold)))
+        else:
+            score = accuracy([pred.answer], example.gold)
+        return score, partial(question_feedback, pred, example.gold, self._passages)
 
 
 class UtilityMetric(_Metric):
@@ -127,25 +120,17 @@ class UtilityMetric(_Metric):
         self._judge = judge
         self._passages = passages
 
-    def __call__(
-        self,
-        example: dspy.Example,
-        pred: Any,
-        trace: Any = None,
-        pred_name: str | None = None,
-        pred_trace: Any = None,
-    ) -> Any:
+    def assess(self, example: dspy.Example, pred: Any) -> tuple[float, Callable[[], str]]:
         if not isinstance(pred, dspy.Prediction) or "context" not in pred:
-            label, words = None, "There is no context: the program failed on this question."
-        else:
-            label = self._label(example, pred)
-            words = f"{question_feedback(pred, example.gold, self._passages)}\nJudge: the context is " + (
-                f"{label.value}." if label else "not judged (no valid reply)."
-            )
-        score = 0.0 if label is None else useful(label)
-        if trace is not None and pred_name is None:
-            return score >= self.demo_at
-        return dspy.Prediction(score=score, feedback=words)
+            return 0.0, lambda: "There is no context: the program failed on this question."
+        label = self._label(example, pred)
+        said = f"{label.value}." if label else "not judged (no valid reply)."
+
+        def feedback() -> str:
+            told = question_feedback(pred, example.gold, self._passages)
+            return f"{told}\nJudge: the context is {said}"
+
+        return 0.0 if label is None else useful(label), feedback
 
     def _label(self, example: dspy.Example, pred: Any) -> UtilityLabel | None:
         known = pred.trace.notes.get("judges") if "trace" in pred else None

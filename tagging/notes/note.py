@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...retrievers.errors import InputError
-from ...retrievers.files import Row, read_rows
+from ...retrievers.files import Row, read_rows, refuse_duplicate
 from ...retrievers.outside import open_outside
 from ...retrievers.precedents.shelf import content_key
 from ...signatures.letters import fold, folded_with_places
@@ -81,9 +81,7 @@ def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str,
     for line, row in read_rows(path):
         start, end, occurrences = _place(row, note.text, path, line)
         id_ = str(row.get("id") or row.get("fact_id") or f"m{len(found) + 1}")
-        if id_ in seen:
-            raise InputError(f"{id_!r} stands already in line {seen[id_]}", file=path, line=line, field="id")
-        seen[id_] = line
+        refuse_duplicate(seen, id_, path, line)
         code = str(row.get("code") or "").strip().upper() or None
         if code is not None and not _CODE.fullmatch(code):
             raise InputError(f"{code!r} is not a code", file=path, line=line, field="code")

@@ -368,7 +368,7 @@ def test_build_corpus_complains_and_writes_nothing(tmp_path):
     for bad, message in [
         ('{"id": "y", "title": "T"}', ":2: field 'content': is missing"),
         ("{", ":2: is not JSON"),
-        (good, "stands already in"),
+        (good, "duplicate id"),
     ]:
         rows.write_text(f"{good}\n{bad}\n")
         failed = build(rows, "--out", out)

@@ -32,7 +32,7 @@ WRONG_FACTS = [
     ({"value": None}, ["3", "field 'value'", "missing"]),
     ({"value": ["7"]}, ["3", "field 'value'", "must be a text, not list"]),
     ({"fact_id": None}, ["3", "field 'fact_id'", "missing"]),
-    ({"fact_id": "f1"}, ["3", "field 'fact_id'", "stands already in line 1"]),
+    ({"fact_id": "f1"}, ["3", "field 'fact_id'", "duplicate id", "first in line 1"]),
     ({"modality": "picture"}, ["3", "field 'modality'"]),
     ({"datatype": 7}, ["3", "field 'datatype'"]),
 ]
@@ -182,7 +182,7 @@ class TestTaxonomies:
     @pytest.mark.parametrize(
         ("row", "words"),
         [
-            ({"id": "Cash", "label": "Cash again"}, [":4", "field 'id'", "stands already in line 2"]),
+            ({"id": "Cash", "label": "Cash again"}, [":4", "field 'id'", "duplicate id", "first in line 2"]),
             ({"id": "X", "label": " "}, [":4", "field 'label'", "is empty"]),
             ({"id": "X"}, [":4", "field 'label'", "is missing"]),
             ({"label": "X"}, [":4", "field 'id'", "is missing"]),

@@ -64,7 +64,7 @@ def test_a_data_set_with_two_splits_needs_a_choice(tmp_path):
         ([], "has no passages"),
         ([{"id": "a", "title": "T"}], "field 'content': is missing"),
         ([{"title": "T", "content": "c"}], "field 'id': is missing"),
-        ([ROWS[0], ROWS[0]], "'b' stands already in"),
+        ([ROWS[0], ROWS[0]], "duplicate id 'b', first in"),
     ],
 )
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])

@@ -67,8 +67,10 @@ def test_some_of_them_by_place_and_changed(facts):
 def test_an_id_that_stands_twice_is_told_by_its_line(facts):
     first = facts.read_text().splitlines()[4]
     facts.write_text(facts.read_text() + first + "\n")
-    with pytest.raises(InputError, match=r"facts.jsonl:31: field 'fact_id': 'f4' stands already in line 5"):
+    with pytest.raises(
+        InputError, match=r"facts.jsonl:31: field 'fact_id': duplicate id 'f4', first in line 5"
+    ):
         keep_facts(facts)
     bad = []
     assert len(keep_facts(facts, bad=bad)) == 30
-    assert "'f4' stands already in an earlier line" in str(bad[0])
+    assert "duplicate id 'f4', as in an earlier line" in str(bad[0])

@@ -73,7 +73,7 @@ def test_complaints_name_file_line_and_field(change, message, tmp_path):
 
 
 def test_an_id_twice(tmp_path):
-    with pytest.raises(InputError, match="'1' stands already in line 1"):
+    with pytest.raises(InputError, match="duplicate id '1', first in line 1"):
         read_questions(write(tmp_path, BASE, BASE))
 
 

@@ -31,7 +31,7 @@ def program() -> Coder:
         ("start,end\n3,\n", "m.csv:2: field 'end': is missing"),
         ("start,end\n,3\n", "m.csv:2: field 'start': is missing"),
         ("mention,code\nfever,hello\n", "m.csv:2: field 'code': 'HELLO' is not a code"),
-        ("id,mention\na,fever\na,cholera\n", "m.csv:3: field 'id': 'a' stands already in line 2"),
+        ("id,mention\na,fever\na,cholera\n", "m.csv:3: field 'id': duplicate id 'a', first in line 2"),
         ("mention\n", "m.csv: has no mentions"),
     ],
 )
