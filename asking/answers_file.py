@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..retrievers.errors import InputError
-from ..retrievers.files import csv_text, write_text
+from ..retrievers.files import check_out, csv_text, write_text
 from .answer import Answer
 
 COLUMNS = (
@@ -15,12 +14,8 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def check_answers_path(path: Path) -> None:
-    """Raise InputError where answers cannot be written to such a file; to be asked before any question is."""
-    if path.suffix not in (".jsonl", ".csv"):
-        raise InputError("must end in .jsonl or .csv", file=path, field="out")
-    if not path.resolve().parent.is_dir():
-        raise InputError("there is no such folder to write to", file=path, field="out")
+ENDINGS = (".jsonl", ".csv")
+"""Of files of answers; a device or a pipe gets JSONL."""
 
 
 def write_answers(path: Path, answers: Iterable[Answer]) -> None:
@@ -29,7 +24,7 @@ def write_answers(path: Path, answers: Iterable[Answer]) -> None:
     Raises:
         InputError: it ends in neither ``.jsonl`` nor ``.csv``, or cannot be written.
     """
-    check_answers_path(path)
+    check_out(path, ENDINGS)
     write_text(path, as_csv(answers) if path.suffix == ".csv" else as_jsonl(answers))
 
 

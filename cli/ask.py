@@ -88,11 +88,13 @@ def ask(
 
         abduce ask questions.csv --corpus notes/ --lm my-model.toml --out answers.csv
     """
+    from ..asking.answers_file import ENDINGS
     from ..asking.asked import as_question
     from ..asking.asker import Asker
     from ..data.corpora import CORPORA
     from ..data.folder import DataFolder
     from ..lm.options import chosen_lm
+    from ..retrievers.files import check_out
     from ..retrievers.settings import named
 
     many = _is_file(question)
@@ -100,6 +102,7 @@ def ask(
         _only_of_one(options, option, gold)
     elif out is not None:
         raise InputError("is for a file of questions", field="out")
+    check_out(out, ENDINGS)
     asked = None if many else as_question(question, read_options(options, option or []))
     settings = named(retriever) | ({"index": str(index)} if index else {})
     table = None if no_answer else chosen_lm(lm, url, model)
@@ -134,13 +137,11 @@ def _only_of_one(options: str | None, each: list[str] | None, gold: str | None) 
 
 
 def _ask_file(asker: Asker, path: Path, out: Path | None, as_json: bool, concurrency: int) -> None:
-    from ..asking.answers_file import as_jsonl, check_answers_path, write_answers
+    from ..asking.answers_file import as_jsonl, write_answers
     from .pages.question import answers_page
     from .progress import count_bar
     from .terminal import Console
 
-    if out is not None:
-        check_answers_path(out)
     console = Console()
     with count_bar(console) as bar:
         answers = asker.ask_all(

@@ -46,8 +46,10 @@ def codiesp(
     from rich.progress import Progress
 
     from ..data.build.codiesp.build import build_with
+    from ..retrievers.files import check_out
     from .terminal import Console
 
+    check_out(out, folder=True)
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("mentions", total=None)

@@ -38,7 +38,9 @@ def icd10cm(
     """
     from ..data.build.icd10cm.build import build
     from ..data.icd10cm_fields import DOCUMENTED
+    from ..retrievers.files import check_out
 
+    check_out(out, folder=True)
     indexes = (*DOCUMENTED, "drug_table") if drugs else DOCUMENTED
     for line in build(source, year, out, compare, addenda, indexes).lines:
         say(line)

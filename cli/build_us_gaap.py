@@ -34,6 +34,8 @@ def us_gaap(
         abduce tag filing.htm --taxonomy data/finance/concepts.jsonl.gz
     """
     from ..data.build.us_gaap import build
+    from ..retrievers.files import check_out
 
+    check_out(out, folder=True)
     for line in build(source, out, prefix, year, abstract, deprecated).lines:
         say(line)

@@ -46,6 +46,9 @@ def calibrate(
 
         abduce calibrate runs/cheaper --row "FHS soft verdicts" --out support.json
     """
+    from ..retrievers.files import check_out
+
+    check_out(out)
     if (Path(program[0]) / "run.json").is_file():
         if _family(program[0]) == "taxonomy":
             _support(program, row, check, out)

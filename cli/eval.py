@@ -85,6 +85,7 @@ def evaluate(
     from ..eval.experiments.evaluate import evaluate as run_it
     from ..eval.report.report import result_tables
     from ..lm.options import lm_table
+    from ..retrievers.files import check_out
     from .pages.tables import drawn
     from .progress import progress_bars
     from .terminal import Console
@@ -94,6 +95,7 @@ def evaluate(
     def line(text: str, to: Console = console) -> None:
         to.print(text, markup=False, highlight=False, soft_wrap=True)
 
+    check_out(out, folder=True)
     watched = _watched(out, data, line) if watch else nullcontext()
     with watched, progress_bars(notes) as on_progress:
         run = run_it(

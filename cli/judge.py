@@ -37,6 +37,7 @@ def judge(
     from ..eval.report.questions import question_tables
     from ..lm.options import chosen_lm
     from ..retrievers.errors import InputError
+    from ..retrievers.files import check_out
     from .notes import print_note
     from .pages.tables import drawn
     from .progress import progress_bars
@@ -45,6 +46,7 @@ def judge(
     table = chosen_lm(lm, url, model)
     if table is None:
         raise InputError("name the judge: --lm FILE, or --url and --model", field="lm")
+    check_out(out, folder=True)
     console = Console()
     with progress_bars(Console(stderr=True)) as on_progress:
         found = rejudge(

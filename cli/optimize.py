@@ -44,9 +44,11 @@ def optimize(
     """
     from ..eval.optimize.optimize import optimize_row
     from ..lm.options import lm_table
+    from ..retrievers.files import check_out
     from .pages.tables import drawn
     from .terminal import Console
 
+    check_out(out)
     compiled = optimize_row(
         experiment,
         row,

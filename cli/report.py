@@ -84,6 +84,7 @@ def report(
     from ..eval.runs.export import read_trec, write_trec, write_values
     from ..eval.runs.joining import joined
     from ..retrievers.errors import InputError, MissingExtra
+    from ..retrievers.files import check_out
     from .pages.tables import drawn
     from .terminal import Console
 
@@ -98,6 +99,10 @@ def report(
         else:
             say(FORMATS[format_][1](table))
 
+    check_out(html, (".html", ".htm"))
+    check_out(values)
+    for folder in (out, trec):
+        check_out(folder, folder=True)
     if format_ not in ("terminal", *FORMATS):
         raise InputError(f"{format_!r} is none of terminal, {', '.join(FORMATS)}", field="format")
     if len(run) == 1 and qrels is None and run[0].is_file():
@@ -147,13 +152,8 @@ def _write_page(found: Run, baseline: str | None, html: Path, data: str | None) 
     from ..data.folder import DataFolder
     from ..eval.report.page import report_html
     from ..eval.report.sources import find_sources
-    from ..retrievers.errors import InputError
     from ..retrievers.files import write_text
 
-    if html.suffix.lower() not in (".html", ".htm"):
-        raise InputError("a page is written as HTML: give a name that ends in .html", file=html)
-    if not html.resolve().parent.is_dir():
-        raise InputError("there is no such folder to write to", file=html)
     sources = find_sources(found, DataFolder.find(data))
     write_text(html, report_html(found, sources, baseline))
     say(f"{html}: {html.stat().st_size / 1e6:.1f} MB")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from functools import partial
@@ -119,16 +120,17 @@ def review(
 
 def _check(what: Path, out: Path | None, serve: bool) -> None:
     from ..retrievers.errors import InputError
+    from ..retrievers.files import check_out
 
     endings = (".csv", ".xlsx", ".html", ".htm", ".json")
     if out is not None and out.suffix.lower() not in endings:
         raise InputError(f"a review is written as {', '.join(endings)}", file=out)
     if out is None and not serve:
         raise InputError("--no-serve writes a file: name it with --out")
-    if out is not None and out.resolve() == what.resolve():
+    check_out(out)
+    if out is not None and os.path.realpath(out) == os.path.realpath(what):
         raise InputError("is what is reviewed: write to another file", file=out)
-    if out is not None and not out.resolve().parent.is_dir():
-        raise InputError("there is no such folder to write to", file=out)
+    check_out((out or what).with_name(f"{(out or what).name}.review.jsonl"))
 
 
 def _tags(

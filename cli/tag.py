@@ -158,7 +158,7 @@ def tag(
         abduce tag note.txt --taxonomy icd10cm.index --mentions mentions.csv --program "precedents + locus"
     """
     from ..retrievers.errors import InputError
-    from ..retrievers.files import check_writable
+    from ..retrievers.files import check_out
     from ..tagging.tagger import Tagger
     from .notes import show_log
     from .pages.tags import SHOWN, show_problems, show_tags
@@ -170,6 +170,7 @@ def tag(
     if out is not None and out.suffix.lower() not in ("", ".csv"):
         said = f"tags are written as CSV, not as {out.suffix}: give a name that ends in .csv"
         raise InputError(said, file=out)
+    check_out(out)
     if mentions is not None:
         only_facts = {"--explain": explain, "--contexts": contexts, "--skip-bad": skip_bad}
         only_facts |= {"--decided": decided, "--gold": gold, "--company": company, "--each-fact": each_fact}
@@ -203,8 +204,6 @@ def tag(
             trail = tagger.explain(facts, explain, contexts=contexts, skip_bad=skip_bad)
             console.print(explain_fact(trail, top))
             return
-        if out is not None:
-            check_writable(out)
         with count_bar(console) as bar:
             progress = partial(bar, "tagging")
             tagging = tagger.start(

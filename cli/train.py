@@ -53,6 +53,7 @@ def train(
     from ..data.parts import make_parts
     from ..data.taxonomies import find_taxonomy
     from ..retrievers.errors import InputError
+    from ..retrievers.files import check_out
     from ..signatures.induce import induce_schema
     from ..tagging.models import train_from
     from ..tagging.precedents import PrecedentSource
@@ -61,6 +62,7 @@ def train(
     from .terminal import Console
 
     console = Console()
+    check_out(out, folder=True)
     if out.exists() and not overwrite:
         raise InputError("exists already; give another folder, or --overwrite", file=out)
     found, domain = find_taxonomy(taxonomy, DataFolder.find(data))

@@ -30,6 +30,9 @@ Row = dict[str, Any]
 MAX_COLUMNS = 16_384
 """Columns of a CSV file: as many as a spreadsheet has."""
 
+MAX_NAME = 255
+"""Bytes of a file's name."""
+
 
 @contextmanager
 def open_text(path: Path, encoding: str = "utf-8-sig") -> Iterator[TextIO]:
@@ -225,24 +228,44 @@ def make_folder(path: Path) -> None:
         raise InputError("cannot be written: permission denied", file=path)
 
 
-def check_writable(path: Path) -> None:
-    """Refuse early, before anything is computed, what :func:`write_bytes` would refuse in the end.
+def check_out(path: Path | None, endings: Sequence[str] = (), *, folder: bool = False) -> None:
+    """Refuse early, before anything is computed, what cannot be written in the end. Nothing is made.
+
+    A file may be there (it is replaced in the end), be a link (which stays) or a device or pipe (which is
+    written to); a folder may be there or not yet.
+
+    Args:
+        path: what ``--out`` and its like name; None: nothing is written.
+        endings: of which the name must have one, unless it is a device or pipe.
+        folder: whether it is a folder that files are written to.
 
     Raises:
-        InputError: no such folder, no permission, a folder, or a pipe that nobody reads.
+        InputError: another ending, a folder where a file is wanted or the reverse, no such folder, no
+            permission, a read-only file system, a link that leads in a circle, a pipe that nobody reads.
     """
+    if path is None:
+        return
     with writing(path):
         mode = _mode(path)
-        if mode is not None and stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, "")
-        if mode is not None and (not stat.S_ISREG(mode) or _is_descriptor(path)):
+        if mode is not None and stat.S_ISDIR(mode) != folder:
+            raise InputError("is a folder, not a file" if not folder else "is no folder", file=path)
+        through = mode is not None and not folder and (not stat.S_ISREG(mode) or _is_descriptor(path))
+        if endings and not through and not path.name.lower().endswith(tuple(endings)):
+            raise InputError(f"must end in {' or '.join(endings)}", file=path)
+        if through:
             os.close(os.open(path, os.O_WRONLY | _NO_WAIT))
             return
         real = Path(os.path.realpath(path))
-        if not real.parent.is_dir():
+        if os.path.islink(real) or len(os.fsencode(real.name)) > MAX_NAME:
+            raise OSError(errno.ELOOP if os.path.islink(real) else errno.ENAMETOOLONG, "")
+        place = real if folder else real.parent
+        while folder and not place.exists():
+            place = place.parent
+        if not place.is_dir():
             raise InputError("there is no such folder to write to", file=path)
-        if not os.access(real.parent, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, "")
+        if not os.access(place, os.W_OK | os.X_OK):
+            read_only = os.statvfs(place).f_flag & os.ST_RDONLY
+            raise OSError(errno.EROFS if read_only else errno.EACCES, "")
 
 
 class Part(NamedTuple):

@@ -120,7 +120,7 @@ def writing(folder: str | Path, overwrite: bool = False) -> Iterator[Writer]:
     Raises:
         InputError: the place is taken, or may not be written.
     """
-    folder = Path(folder)
+    folder = Path(os.path.realpath(folder))  # a link stays
     if folder.exists():
         if not overwrite:
             raise InputError("exists already; give another folder, or overwrite it", file=folder)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...retrievers.errors import InputError
-from ...retrievers.files import write_bytes
+from ...retrievers.files import check_out, write_bytes
 from ..chunking import TARGET
 from ..texts import passages_of
 
@@ -39,8 +39,7 @@ def build_corpus(sources: Sequence[Path], out: Path, size: int = TARGET, *, skip
     Raises:
         InputError: a source that is missing or of no known kind, a bad document, an id twice, no passages.
     """
-    if not out.name.endswith((".jsonl", ".jsonl.gz")):
-        raise InputError("must end in .jsonl or .jsonl.gz", file=out, field="out")
+    check_out(out, (".jsonl", ".jsonl.gz"))
     built, lines, documents = Built(), [], set()
     for document, row in passages_of(sources, size, built.bad if skip_bad else None):
         documents.add(document)

@@ -10,6 +10,7 @@ from typing import Any
 from ...retrievers.collection import Collection
 from ...retrievers.corpus import Corpus
 from ...retrievers.errors import InputError
+from ...retrievers.files import check_out
 from ...retrievers.registry import build
 from ...retrievers.taxonomy import Taxonomy
 from ..corpora import CORPORA, load_corpus
@@ -81,6 +82,8 @@ def build_index(
     if kind not in KINDS:
         raise InputError(f"nothing to store for {kind!r}; there are {', '.join(KINDS)}", field="--kind")
     settings = parse_settings(pairs)
+    if kind != "milvus" or "://" not in str(out):
+        check_out(out, folder=kind != "milvus")
     if kind != "milvus" and out.exists() and not overwrite:
         raise InputError("exists already; give another folder, or --overwrite", file=out)
     collection = load_source(source, passages, data)

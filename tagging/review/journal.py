@@ -15,8 +15,12 @@ import orjson
 from filelock import FileLock, Timeout
 
 from ...retrievers.errors import InputError
-from ...retrievers.files import writing
+from ...retrievers.files import check_out, writing
+from ...retrievers.outside import read_bytes
 from ..decisions import Decision
+
+MAX_JOURNAL = 1 << 30
+"""Bytes of a journal."""
 
 
 def read_journal(path: Path) -> Iterator[Decision]:
@@ -26,10 +30,7 @@ def read_journal(path: Path) -> Iterator[Decision]:
     Raises:
         InputError: the file cannot be read, or names the line that is no decision.
     """
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as e:
-        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
+    lines = read_bytes(path, MAX_JOURNAL).split(b"\n")
     for number, line in enumerate(lines[:-1], 1):  # the last part is empty, or half a line
         if not line.strip():
             continue
@@ -52,8 +53,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if not path.resolve().parent.is_dir():
-            raise InputError("there is no such folder to write to", file=path)
+        check_out(path)
         self._lock = FileLock(path.with_name(f".{path.name}.lock"))
         with writing(path):
             try:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.files import (
-    check_writable,
+    check_out,
     csv_cell,
     csv_text,
     read_csv,
@@ -181,7 +181,7 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
     target, link = tmp_path / "t.txt", tmp_path / "l.txt"
     target.write_text("old")
     link.symlink_to(target)
-    check_writable(link)
+    check_out(link)
     write_text(link, "new")
     assert link.is_symlink()
     assert target.read_text() == "new"
@@ -199,7 +199,7 @@ def test_a_device_is_written_to_and_never_replaced() -> None:
 def test_a_pipe_is_written_to_where_somebody_reads_it(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for refuse in (check_writable, lambda p: write_text(p, "x")):
+    for refuse in (check_out, lambda p: write_text(p, "x")):
         with pytest.raises(InputError, match="nobody reads the pipe"):
             refuse(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -219,6 +219,6 @@ def test_what_cannot_be_written_is_told_before(tmp_path: Path) -> None:
         (Path("a\0b"), "cannot be written"),
     ):
         with pytest.raises(InputError, match=why):
-            check_writable(path)
-    check_writable(tmp_path / "new.csv")
+            check_out(path)
+    check_out(tmp_path / "new.csv")
     assert not (tmp_path / "new.csv").exists()

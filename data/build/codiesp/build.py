@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ....retrievers.errors import InputError
-from ....retrievers.files import read_jsonl
+from ....retrievers.files import check_out, read_jsonl
 from ..icd10cm.build import jsonl_gz, write_all
 from .archive import SPLITS, Annotation, Corpus, read_corpus
 from .project import AlignedCase, Aligner, Relocation
@@ -79,8 +79,7 @@ def build(
         InputError: a bad archive or inventory; one line.
     """
     out = Path(out)
-    if out.exists() and not out.is_dir():
-        raise InputError("is a file; give a folder to write to", file=out)
+    check_out(out, folder=True)
     labels = {
         str(r["code"]): str(r["label"])
         for _, r in read_jsonl(inventory)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ....retrievers.errors import InputError, MissingExtra
-from ....retrievers.files import read_jsonl
+from ....retrievers.files import make_folder, read_jsonl, replacing
 from ....retrievers.profiles import profile_rows
 from ....signatures.dimensions import load_schema
 from ...domains import CLINICAL
@@ -252,15 +251,10 @@ def write_all(folder: Path, files: Mapping[str, bytes]) -> None:
     Raises:
         InputError: the folder cannot be written to.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
-            for name, data in files.items():
-                (Path(part) / name).write_bytes(data)
-            for name in files:
-                os.replace(Path(part) / name, folder / name)
-    except OSError as e:
-        raise InputError(f"cannot be written ({e.strerror or e})", file=folder) from e
+    make_folder(folder)
+    with ExitStack() as parts:
+        for name, data in files.items():
+            parts.enter_context(replacing(folder / name)).write(data)
 
 
 __all__ = ["BuildReport", "MissingExtra", "build", "jsonl_gz", "with_profiles", "write_all"]
