@@ -6,7 +6,8 @@ from enum import StrEnum
 
 
 class Stage(StrEnum):
-    """What a model call is for; ``[lm.STAGE]`` of an experiment file is named by it."""
+    """What a model call is for; ``[lm.STAGE]`` of an experiment file is named by it. ``relocator`` is that of
+    :mod:`abduce.data.build.codiesp`."""
 
     GENERATOR = "generator"
     VERIFIER = "verifier"
@@ -19,6 +20,7 @@ class Stage(StrEnum):
     TENTATIVE_ANSWER = "tentative_answer"
     DOCUMENT_JUDGE = "document_judge"
     JUDGE = "judge"
+    RELOCATOR = "relocator"
 
 
 FACT_STAGES = (Stage.GENERATOR, Stage.VERIFIER, Stage.SELECTOR)
