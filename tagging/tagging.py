@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -73,16 +74,22 @@ class Tagging(Iterable[Tag]):
         left = array("q", bytes(8 * len(facts)))
         for place in first:
             left[place] += 1
-        asked = (facts[place] for place in range(len(facts)) if first[place] == place)
-        answers = in_order(lambda fact: ready.program(fact)(fact=fact), asked, self.concurrency)
+        asked = deque[Fact]()  # in flight, so that none is made twice
+
+        def asking() -> Iterator[Fact]:
+            for place in range(len(facts)):
+                if first[place] == place:
+                    asked.append(facts[place])
+                    yield asked[-1]
+
+        answers = in_order(lambda fact: ready.program(fact)(fact=fact), asking(), self.concurrency)
         waiting: dict[int, tuple[Any | None, str]] = {}
-        for place, fact in enumerate(facts):
-            own = first[place]
+        for place, own in enumerate(first):
             if own == place:
                 waiting[own] = next(answers)
+            fact = asked.popleft() if own == place else facts[place]
             left[own] -= 1
-            answer = waiting[own] if left[own] else waiting.pop(own)
-            yield self.tag(fact, *answer)
+            yield self.tag(fact, *(waiting[own] if left[own] else waiting.pop(own)))
 
     def whole(self, tags: Iterable[Tag]) -> Tags:
         """All the tags with what they are tags of, ready to be scored where concepts are known."""
