@@ -101,7 +101,10 @@ _CODE = rf"(?<![^\W\d_])(?-i:{'|'.join(sorted(CODES))})(?![^\W\d_])"
 CURRENCY = rf"(?:{_PREFIXED}|[{SIGNS}]|{_CODE}|{_ABBREVIATED})"
 """A pattern for a currency beside a figure. Codes are written in capitals."""
 
-_WORDS = re.compile(rf"{CURRENCY}|\b{CURRENCY_NAME}|(?<![^\W\d_])[TtKk](?:€|EUR|CHF|USD)", re.IGNORECASE)
+THOUSANDS = r"(?<![^\W\d_])[TtKk](?:[€£$]|(?-i:EUR|CHF|USD))(?![^\W\d_])"
+"""A pattern for thousands of a currency: ``TEUR``, ``T€``, ``k$``."""
+
+_WORDS = re.compile(rf"{THOUSANDS}|{CURRENCY}|\b{CURRENCY_NAME}", re.IGNORECASE)
 
 
 def currency_code(written: str) -> str:

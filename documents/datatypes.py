@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from .currencies import CURRENCY, CURRENCY_NAME
+from .currencies import CURRENCY, CURRENCY_NAME, THOUSANDS
 from .numbers import DASHES, MAGNITUDE
 
 MONETARY = "monetaryItemType"
@@ -46,9 +46,11 @@ _TIME = re.compile(
 )
 _EXCEPT = re.compile(r"\([^()]*\bexcept[^()]*\)|\bexcept (?:for )?(?:per[- ])?share.*", re.IGNORECASE)
 _SCALE = re.compile(
-    r"\b(?:in|of|dollars in|u\.s\. dollars) ?(?:\w+ )?(?:thousands|millions|billions)|\(\$?000s?\)|\$",
+    r"\b(?:in|of|dollars in|u\.s\. dollars) ?(?:\w+ )?(?:thousands|millions|billions)|\(\$?000s?\)"
+    rf"|{CURRENCY}|{THOUSANDS}",
     re.IGNORECASE,
 )
+_HEADS = re.compile(r"\b(?:employees|headcount|FTEs?)\b", re.IGNORECASE)
 _COUNT = re.compile(r"weighted[- ]+average (?:number|shares)|intrinsic", re.IGNORECASE)
 _CURRENCY_BEFORE = re.compile(rf"(?:{CURRENCY}|dollars?)\s?[({DASHES}]?\s?$")
 _CURRENCY_AFTER = re.compile(rf"\s?(?:{MAGNITUDE}\s?)?(?:{CURRENCY}(?!\w)|{CURRENCY_NAME})", re.IGNORECASE)
@@ -105,7 +107,7 @@ def guess_cell(
         return PER_SHARE
     if re.search(r"\b(?:basic|diluted)\b", leaf, re.IGNORECASE) and re.search("share", row, re.IGNORECASE):
         return SHARES
-    if _TIME.search(column):
+    if _TIME.search(column) or _HEADS.search(leaf):
         return None
     if _SCALE.search(surroundings) or "," in figure:
         return MONETARY

@@ -19,7 +19,7 @@ from .markup import markup
 from .mentions import Mention, find_mentions, guess_at
 from .namespaces import is_standard
 from .numbers import Number
-from .units import DocumentUnits, Stated, TableUnits, of_cell, of_mention
+from .units import DocumentUnits, Stated, TableUnits, of_cell, of_mention, unit_column
 
 MAX_FACTS = 250_000
 """Facts of one document; one with more is refused, which bounds memory."""
@@ -153,10 +153,13 @@ class Document:
         around = f"{_headings(block.grid)} {block.preceding_text[-300:]}"
         captions = " ".join(reading.captions)
         units = TableUnits.of(block.grid, captions, block.preceding_text[-MAX_ABOVE:])
+        unit_of = unit_column(block.grid)
         for place in reading.places:
             signs = block.grid.signs(place.cell)
+            unit = unit_of.get(place.cell.row)
+            said = around if unit is None else unit
             for number, value in enumerate(_values(place)):
-                self._add_cell(place, number, value, context, signs, around, units)
+                self._add_cell(place, number, value, context, signs, said, units, unit)
 
     def _add_cell(
         self,
@@ -167,6 +170,7 @@ class Document:
         signs: tuple[str, bool],
         around: str,
         units: TableUnits,
+        unit: str | None,
     ) -> None:
         cell = place.cell
         fact_id = f"{context.context_id}-r{cell.row}c{cell.col}"
@@ -181,12 +185,9 @@ class Document:
             money = bool(sign)
             if value.number is not None:
                 money, percent = money or value.number.money, value.number.percent or (percent and not money)
-            datatype = guess_cell(
-                place.row_header, place.column_header, money, percent, figure.strip(".,") or "0", around
-            )
-            stated = of_cell(
-                units, value.number, datatype, place.row_header, place.column_header, sign or None
-            )
+            row = f"{place.row_header} ({unit})" if unit else place.row_header
+            datatype = guess_cell(row, place.column_header, money, percent, figure.strip(".,") or "0", around)
+            stated = of_cell(units, value.number, datatype, row, place.column_header, sign or None)
         stated = self._stated(fact_id, stated, datatype)
         if not place.labelled:
             self.counts["unlabelled"] += 1

@@ -186,3 +186,31 @@ def _walk(root: Any, flat: Flat, skip_tables: bool, stop: Any | None) -> None:
         begins = flat.length if name == "nonfraction" else None
         flat.add(child.text, lifted)
         stack.append((child, iter(child), lifted, begins))
+
+
+def spaced_text(element: Any) -> tuple[str, tuple[Mark, ...]]:
+    """The text of an element with its spaces and line breaks, and the tagged numbers in it."""
+    parts: list[str] = []
+    marks: list[Mark] = []
+    length = 0
+
+    def add(text: str | None) -> None:
+        nonlocal length
+        if text:
+            parts.append(text)
+            length += len(text)
+
+    def walk(node: Any) -> None:
+        name = name_of(node)
+        if not name or name in INVISIBLE or is_hidden(node):
+            return
+        start = length
+        add("\n" if name == "br" else node.text)
+        for child in node:
+            walk(child)
+            add(child.tail)
+        if name == "nonfraction" and length > start:
+            marks.append(Mark(attribute(node, "name"), start, length, attribute(node, "unitRef")))
+
+    walk(element)
+    return "".join(parts), tuple(marks)

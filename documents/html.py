@@ -15,12 +15,13 @@ from typing import Any
 
 from ..retrievers.errors import InputError
 from .blocks import Block, Paragraph, TableBlock
-from .flatten import BLOCKS, Flat, attribute, flatten, is_hidden, name_of
+from .flatten import BLOCKS, Flat, attribute, flatten, is_hidden, name_of, spaced_text
 from .grid import MAX_CELLS, Grid, Mark
 from .htmltable import table_part
 from .page import ABOUT, NotWellFormed, Page
-from .placed import Piece, blocks_of, lines_of
-from .positions import Placed, Style, style_of, styles_of
+from .placed import WIDE, Piece, blocks_of, lines_of
+from .plain import read_plain
+from .positions import INLINE, Placed, Style, style_of, styles_of
 from .source import Utf8, open_bytes
 from .tablerun import Part, TableRun
 
@@ -128,14 +129,15 @@ class _Reader:
         if self.held > MAX_BLOCK:
             raise InputError(f"has a part of more than {MAX_BLOCK:,} elements", file=self.path)
         name = name_of(element)
-        if (name == "table" or _is_block(name)) and not (self.tables or self.unseen or self.telling):
-            style = style_of(element, self.classes) if _is_block(name) else None
+        block = _is_block(name)
+        if (name == "table" or block or name in INLINE) and not (self.tables or self.unseen or self.telling):
+            style = style_of(element, name, self.classes) if name != "table" else None
             if style:
                 around = self.open[-1] if self.open else None
                 if around:
                     around.holds = True
                 self.open.append(Placed.inside(element, style, around))
-            if not self.open or name == "table":
+            if (block and not self.open) or name == "table":
                 yield from self._before(element)
         if name == "table":
             self.tables += 1
@@ -172,11 +174,13 @@ class _Reader:
             if not self.unseen:
                 yield from self._table(element)
             self._drop(element)
-        elif self.tables == 0 and _is_block(name):
+        elif self.tables == 0 and (_is_block(name) or (self.open and self.open[-1].element is element)):
             if self.open and self.open[-1].element is element:
                 yield from self._placed(self.open.pop())
             elif self.open:
                 return
+            elif not self.unseen and name == "pre":
+                yield from self._lined_up(element)
             elif not self.unseen:
                 yield from self._paragraph(flatten(element))
             if self.pieces and self.depth < self.pieces_in:
@@ -186,15 +190,27 @@ class _Reader:
             self._drop(element)
 
     def _placed(self, placed: Placed) -> Iterator[Block]:
-        """A positioned element has ended: a piece, or what is left of one that holds others."""
-        if placed.holds:
+        """A positioned element has ended: a piece, or what is left of one that holds others: a paragraph if
+        it is long."""
+        piece = placed.piece()
+        if piece and placed.holds and len(piece.text) > WIDE:
             yield from self._paragraph(flatten(placed.element))
-            return
-        if piece := placed.piece():
+        elif piece:
             if len(self.pieces) > MAX_CELLS:
                 raise InputError(f"has more than {MAX_CELLS:,} placed blocks", file=self.path)
             self.pieces.append(piece)
-            self.pieces_in = self.depth
+        self.pieces_in = self.depth
+
+    def _lined_up(self, element: Any) -> Iterator[Block]:
+        """Text whose columns are lined up with spaces."""
+        text, marks = spaced_text(element)
+        yield from self._flush()
+        for block in read_plain(text, f"{self.path}: a table of lined-up text", marks, self.above):
+            if isinstance(block, Paragraph):
+                yield from self._emit(block.text, block.marks)
+            else:
+                yield block
+                self.above = ""
 
     def _place(self) -> Iterator[Block]:
         """The tables and paragraphs that the pieces of a page make."""

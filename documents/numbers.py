@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
-from .currencies import CURRENCY, CURRENCY_NAME, SIGNS, currency_code
+from .currencies import CURRENCY, CURRENCY_NAME, SIGNS, THOUSANDS, currency_code
 
 DASHES = r"\-–—−‒―‐‑﹣－"
 _SPACES = re.compile(r"\s+")
@@ -56,6 +56,7 @@ MAGNITUDES = {
     "bil": 9,
     "bill": 9,
     "mrd": 9,
+    "tsd": 3,
     "bn": 9,
     "b": 9,
     "trillion": 12,
@@ -84,7 +85,7 @@ _COMPARE = (
     + _LETTER
 )
 _MINOR = rf"¢|(?:cents?|pence|p){_LETTER}"
-_SCALED = rf"[tk](?:[€£$]|(?-i:EUR|CHF|USD)){_LETTER}|(?:{CURRENCY})\s?(?:m[mn]?|bn|k)(?=\s?[\d(])"
+_SCALED = rf"{THOUSANDS}|(?:{CURRENCY})\s?(?:m[mn]?|bn|k)(?=\s?[\d(])"
 """A currency with its magnitude: ``T€``, ``k$``, ``€m 45``."""
 
 _BEFORE = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -64,10 +65,9 @@ def read_pdf(path: Path, on_unread: Callable[[str, str, str], None]) -> Iterator
     except InputError:
         raise
     except Exception as e:
-        kind = type(e).__name__
-        why = (
-            "is encrypted" if "Password" in kind or "Encrypt" in kind else f"cannot be read as a PDF ({kind})"
-        )
+        why = f"cannot be read as a PDF ({type(e).__name__})"
+        if re.search("Password|Encrypt", repr(e)):
+            why = "is encrypted: save it without a password"
         raise InputError(why, file=path) from e
     if not texts:
         raise InputError(

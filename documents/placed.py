@@ -7,15 +7,22 @@ where its figures stand, and headings hold for the columns that they stand over.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from .blocks import Block, Paragraph, TableBlock
 from .grid import Cell, Grid, GridBuilder, Mark
 
 WIDE = 90
 """Characters of a lone piece from which on it is running text, not a row of a table."""
+
+_OPEN = re.compile(
+    r"(?:,|\([^)]*|\b(?:and|or|of|including|in|for|the|to|by|from|on|with|less))$", re.IGNORECASE
+)
+"""How a label ends that goes on in the next line."""
 
 APART = 4
 """Lines without figures that end a table."""
@@ -88,7 +95,10 @@ def _is_row(line: Line) -> bool:
     """Whether a line is a row with a value: a tagged one, or a figure beside other pieces."""
     if any(p.marks for p in line):
         return True
-    return len(line) > 1 and any(p.cell.figure or p.cell.yearlike for p in line[1:]) and not _is_text(line)
+    if len(line) < 2 or _is_text(line):
+        return False
+    labelled = line[0].cell.worded  # a line of years alone heads columns
+    return any(p.cell.figure or (labelled and p.cell.yearlike) for p in line[1:])
 
 
 def _is_text(line: Line) -> bool:
@@ -97,21 +107,31 @@ def _is_text(line: Line) -> bool:
 
 def _headings_begin(lines: Sequence[Line], start: int, first: int) -> int:
     """The first of the lines right above a table that head its columns: short pieces right of its labels."""
-    values = [p for p in lines[first] if p.cell.figure]
+    values = [p for p in lines[first] if p.cell.figure or p.cell.yearlike]
     edge = min((p.x0 for p in values), default=lines[first][0].x1)
     left = lines[first][0].x0
     top = first
     while top > start and first - top < 2 * APART:
         line = lines[top - 1]
-        beyond = [p for p in line if p.x0 > left + (edge - left) / 2]
+        beyond = [p for p in line if _over(p, left, edge, alone=len(line) == 1)]
         if _is_text(line) or (not beyond and len(line) > 1):
             break
         if not beyond and not any(
-            p.x0 > left + (edge - left) / 2 for other in lines[max(start, top - 3) : top - 1] for p in other
+            _over(p, left, edge, alone=len(other) == 1)
+            for other in lines[max(start, top - 3) : top - 1]
+            for p in other
         ):
             break
         top -= 1
     return top
+
+
+def _over(piece: Piece, left: float, edge: float, alone: bool) -> bool:
+    """Whether a piece stands over the values, which begin at ``edge``, not over the labels at ``left``; one
+    alone in its line may also be a title over both."""
+    if alone:
+        return (piece.x0 + piece.x1) / 2 >= edge
+    return piece.x0 > left + (edge - left) / 2
 
 
 def _paragraphs(lines: Sequence[Line]) -> Iterator[Paragraph]:
@@ -138,8 +158,9 @@ def _paragraph(pieces: Sequence[Piece]) -> Paragraph:
 def grid_of_lines(lines: Sequence[Line], what: str) -> Grid:
     """Lines as the rows of a table: labels in column 0, values where they line up, headings over the columns
     whose middle they cover."""
+    lines = _unwrapped(lines)
     figures = [p for line in lines for p in line if p.cell.figure and (p is not line[0] or p.marks)]
-    columns = _columns(figures)
+    columns = _columns([*figures, *_inner_labels(lines)])
     middles = [(low + high) / 2 for low, high in columns]
     lows = [low for low, _ in columns]
     left = min((line[0].x0 for line in lines if line[0].cell.worded), default=0.0)
@@ -169,6 +190,52 @@ def grid_of_lines(lines: Sequence[Line], what: str) -> Grid:
                 place=head.place,
             )
     return builder.build()
+
+
+def _unwrapped(lines: Sequence[Line]) -> list[Line]:
+    """The lines, with labels that go on over several of them in one: parts of a label stand closer to one
+    another than the rows of values do, or the words say so."""
+    gaps = [_gap(a, b) for a, b in pairwise(lines)]
+    around = [gaps[max(0, i - 1) : i + 1] for i, line in enumerate(lines) if gaps and _is_row(line)]
+    apart = sorted(map(max, around))
+    usual = apart[len(apart) // 4] if apart else 0.0
+    out: list[Line] = []
+    for line in lines:
+        before = out[-1] if out else ()
+        if before and _goes_on(before, line, usual):
+            first, more = before[0], line[0]
+            whole = replace(first, text=f"{first.text} {more.text}", plain="", bottom=more.bottom)
+            out[-1] = [whole, *(before[1:] or line[1:])]
+        else:
+            out.append(line)
+    return out
+
+
+def _gap(above: Line, below: Line) -> float:
+    return min(p.top for p in below) - max(p.bottom for p in above)
+
+
+def _goes_on(before: Line, line: Line, usual: float) -> bool:
+    """Whether the label of a line is the rest of the label before; one of both is alone in its line."""
+    first, more = before[0], line[0]
+    if not (first.cell.worded and more.cell.worded) or more.marks or min(len(before), len(line)) > 1:
+        return False
+    letter = (first.x1 - first.x0) / max(1, len(first.text))
+    if abs(more.x0 - first.x0) > 4 * letter:
+        return False
+    said = _OPEN.search(first.text) is not None
+    return said or (_gap(before, line) < 0.6 * usual and not first.text.endswith(":"))
+
+
+def _inner_labels(lines: Sequence[Line]) -> list[Piece]:
+    """The labels of a table that stands beside another: words right of values, below one another."""
+    found: dict[int, list[Piece]] = {}
+    for line in lines:
+        values = [p.x0 for p in line[1:] if p.cell.figure]
+        for piece in line[1:]:
+            if piece.cell.worded and values and min(values) < piece.x0 < max(values):
+                found.setdefault(round(piece.x0 / 3), []).append(piece)
+    return [p for pieces in found.values() if len(pieces) > 1 for p in pieces]
 
 
 def _columns(figures: Sequence[Piece]) -> list[tuple[float, float]]:

@@ -14,26 +14,39 @@ MAX_CLASSES = 20_000
 """Classes of a style sheet that are looked at."""
 
 _PROPERTY = re.compile(
-    r"(?:^|[;{\s])(left|top|bottom|width|height|text-align|font-size|position)\s*:\s*([^;]{1,60})",
+    r"(?:^|[;{\s])(left|right|top|bottom|width|height|text-align|font-size|position|transform)\s*:\s*([^;]{1,80})",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"\.([\w-]{1,80})\s*\{([^{}]{0,500})\}")
+_RULE = re.compile(r"([^{}]{1,500})\{([^{}]{0,500})\}")
+_NAME = re.compile(r"[.#]?[A-Za-z_][\w-]{0,80}")
+_MOVED = re.compile(
+    r"translate(?P<axis>[xy]?)(?:3d)?\(\s*(?P<a>[^,)]{1,20})(?:,\s*(?P<b>[^,)]{1,20}))?"
+    r"|matrix\((?:[^,)]{1,20},\s*){4}(?P<x>[^,)]{1,20}),\s*(?P<y>[^,)]{1,20})\)"
+)
 _SIZE = re.compile(r"\s*(-?\d{1,7}(?:\.\d{0,9})?)\s*(pt|px|em|rem|in|mm|cm|%)?", re.IGNORECASE)
 _POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "rem": 10.0, "in": 72.0, "mm": 2.835, "cm": 28.35, "%": 6.0}
 _LETTER = 5.0
 """Points that a character takes, about."""
 
+PAGE = 612.0
+"""Points across a page that does not say its width."""
+
 Style = dict[str, str]
+
+INLINE = frozenset(("span", "a", "b", "i", "em", "strong", "font"))
+"""Elements that a page may put at places of their own, as it may blocks, where they say so."""
 
 
 def styles_of(sheet: str) -> dict[str, Style]:
-    """What a style sheet says of places, by class."""
+    """What a style sheet says of places, by class (``.a``), id (``#a``) and element name."""
     found: dict[str, Style] = {}
-    for name, rule in _RULE.findall(sheet):
+    for selectors, rule in _RULE.findall(sheet):
         if len(found) >= MAX_CLASSES:
             break
         if said := _said(rule):
-            found.setdefault(name, {}).update(said)
+            for selector in selectors.split(","):
+                if names := _NAME.findall(selector.strip().rpartition(" ")[2]):
+                    found.setdefault(names[-1], {}).update(said)
     return found
 
 
@@ -41,17 +54,25 @@ def _said(text: str) -> Style:
     return {name.lower(): value.strip().lower() for name, value in _PROPERTY.findall(text)}
 
 
-def style_of(element: Any, classes: Mapping[str, Style]) -> Style:
-    """What an element and its classes say of its place; empty where it is not put anywhere."""
+def style_of(element: Any, name: str, classes: Mapping[str, Style]) -> Style:
+    """What an element called ``name``, its classes and its id say of its place; empty where it is not put
+    anywhere."""
     own = element.get("style") or ""
-    named = element.get("class") if classes else None
     style: Style = {}
-    for name in (named or "").split()[:20]:
-        style |= classes.get(name, {})
-    if "left" in own or "top" in own or "bottom" in own:
+    if classes:
+        named = [f".{c}" for c in (element.get("class") or "").split()[:20]]
+        for key in (name, *named, f"#{element.get('id')}"):
+            style |= classes.get(key, {})
+    if any(word in own for word in _PLACES):
         style |= _said(own)
-    placed = "left" in style and ("top" in style or "bottom" in style)
-    return style if placed and style.get("position", "absolute") in ("absolute", "fixed") else {}
+    moved = "translate" in style.get("transform", "") or "matrix" in style.get("transform", "")
+    across, down = ("left" in style or "right" in style), ("top" in style or "bottom" in style)
+    default = "absolute" if name not in INLINE else ""
+    placed = (across and down) or moved
+    return style if placed and style.get("position", default) in ("absolute", "fixed") else {}
+
+
+_PLACES = ("left", "right", "top", "bottom", "transform")
 
 
 @dataclass
@@ -67,13 +88,17 @@ class Placed:
     @classmethod
     def inside(cls, element: Any, style: Style, around: Placed | None) -> Placed:
         """A positioned element, its place counted from the page's corner."""
-        y = _points(style["top"]) if "top" in style else -_points(style["bottom"])
-        return cls(
-            element,
-            style,
-            _points(style["left"]) + (around.x if around else 0.0),
-            y + (around.y if around else 0.0),
-        )
+        x, y = _points(style.get("left", "")), _points(style.get("top", ""))
+        if "top" not in style:
+            y = -_points(style.get("bottom", ""))
+        if "left" not in style and "right" in style:
+            wide = (around and _points(around.style.get("width", ""))) or PAGE
+            x = wide - _points(style["right"]) - _points(style.get("width", ""))
+        if match := _MOVED.search(style.get("transform", "")):
+            axis = match["axis"]
+            x += _points(match["x"] or (match["a"] if axis != "y" else "") or "")
+            y += _points(match["y"] or (match["a"] if axis == "y" else match["b"]) or "")
+        return cls(element, style, x + (around.x if around else 0.0), y + (around.y if around else 0.0))
 
     def piece(self) -> Piece | None:
         """Its text with its place."""

@@ -16,6 +16,9 @@ MAX_NESTED = 8
 """Sections inside one another; the innermost are kept."""
 
 _TOTAL = re.compile(r"(?:sub-?)?totals?\b[\s:,-]*(.*)", re.IGNORECASE)
+_NET = re.compile(r"net\b(.*)", re.IGNORECASE)
+_FLOWS = frozenset("cash flow from for used provided the net generated inflow outflow and".split())
+"""Words of a net sum, or of the heading of what it sums, that name neither."""
 _PAIR = re.compile(r"(?:basic|diluted)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -88,9 +91,17 @@ class Sections:
             self._open = [s for s in self._open if s.holds(label, section=False)]
 
     def close(self, label: Cell) -> None:
-        """A row with values has ended: where it is the total of a section, that one closes."""
+        """A row with values has ended: where it is the total of a section, that one closes. A net sum is one
+        where it names nothing but its section ("Net cash used in financing activities")."""
+        if not self._open:
+            return
+        if net := _NET.match(label.text):
+            named = _words(net[1]) - _FLOWS
+            if named and named == _words(self._open[-1].text) - _FLOWS:
+                del self._open[-1:]
+            return
         match = _TOTAL.match(label.text)
-        if match is None or not self._open:
+        if match is None:
             return
         words = _words(match[1])
         for place in range(len(self._open) - 1, -1, -1):

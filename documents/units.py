@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from .currencies import CURRENCY, CURRENCY_NAME, SIGNS, currency_code, find_currency
+from .currencies import CODES, CURRENCY, CURRENCY_NAME, SIGNS, THOUSANDS, currency_code, find_currency
 from .datatypes import MONETARY, PER_SHARE, PERCENT, SHARES
 from .grid import Grid
 from .mentions import surroundings
@@ -25,17 +25,29 @@ _SHORT = r"['’]?000s?|m|mm|mn|mio|bn|k"
 _BRACKETED = r"['’]?000s?|thous\.?|mill?\.?|bill?\.?"
 _NAME = r"(?:dollar|euro|pound|yen|renminbi|rupee|franc)"
 _ENDS = rf"(?=\s*(?:$|[,;:)|\]]|except|u\.?s|of (?:u\.?s\.? )?(?:{CURRENCY}|{_NAME})))"
+_SINGLE = r"thousand|million|billion|crore|lakh|mio\.?|mrd\.?|tsd\.?|mn|bn"
 _HINT = re.compile(
-    r"thous|mill?\b|bill?\b|million|billion|lakh|crore|000|\bm[mn]?\b|\bmio\b|\bbn\b|\bk\b", re.IGNORECASE
+    rf"{THOUSANDS}|\b(?:mrd|tsd)\b"
+    r"|thous|mill?\b|bill?\b|million|billion|lakh|crore|000|\bm[mn]?\b|\bmio\b|\bbn\b|\bk\b",
+    re.IGNORECASE,
 )
 _SCALE = re.compile(
     rf"\b(?:in|of|are|as|figures|amounts?|dollars|euros)\s+(?:{CURRENCY}\s?|\w+\s){{0,2}}(?P<a>{_PLURAL})\b"
     rf"|(?:^|[(\[;|])\s*(?:{CURRENCY}\s?|u\.?s\.? |dollars ){{0,2}}(?P<b>{_PLURAL})\b{_ENDS}"
     rf"|(?:{CURRENCY})\s?(?:in )?(?P<c>{_PLURAL})\b"
     rf"|(?:{CURRENCY})\s?(?P<d>{_SHORT})(?![\w,.])"
+    rf"|(?:{CURRENCY})\s?(?P<g>{_SINGLE})(?![\w,.]*\d)|(?P<h>{THOUSANDS})(?!\s?\d)"
+    rf"|(?:^|[(\[;|,]|\bin)\s*(?P<i>{_SINGLE})\s(?:of )?(?:{CURRENCY}|{CURRENCY_NAME})"
     rf"|\(\s*(?P<e>{_BRACKETED})\s*\)|(?:^|\bin\s)(?P<f>['’]?000s?)\b",
     re.IGNORECASE,
 )
+_TOLD = r"expressed|stated|presented|reported|amounts|figures"
+_WHOLE = re.compile(
+    rf"(?:\(|\b(?:{_TOLD})\s(?:are )?)(?:(?:all|{_TOLD}) )*in (?:whole )?"
+    rf"(?P<currency>{CURRENCY_NAME}|(?-i:{'|'.join(sorted(CODES))})\b)",
+    re.IGNORECASE,
+)
+"""A currency without a magnitude: amounts are written out."""
 _OF_SHARES = re.compile(
     rf"\b(?P<a>{_PLURAL}) of shares\b"
     r"|\b(?:shares?|units?)\b,?\s(?:(?:which|are|data|amounts|stated|reflected|expressed|and)\s){0,4}"
@@ -63,6 +75,7 @@ _CURRENCY_BEHIND = re.compile(
 _DURATION_AFTER = re.compile(rf"\s?(?P<word>{DURATION})", re.IGNORECASE)
 
 
+_UNITS = re.compile(r"units?(?: of measure(?:ment)?)?|uom|currency|measure|einheit", re.IGNORECASE)
 WRITTEN_OUT = {MONETARY: 8, SHARES: 7}
 """Digits from which on an amount, or a number of shares, is written out where nothing is said of it."""
 
@@ -92,7 +105,7 @@ def said_in(text: str) -> Said | None:
     >>> said_in("(In millions, except number of shares, which are reflected in thousands)")[:2]
     (6, 3)
     """
-    if not _HINT.search(text):
+    if not (_HINT.search(text) or _WHOLE.search(text)):
         return None
     shares = None
     of_shares = _OF_SHARES.search(text)
@@ -104,7 +117,8 @@ def said_in(text: str) -> Said | None:
         if not (of_shares and of_shares.start() < m.end() and m.start() < of_shares.end())
     ]
     if not found and shares is None:
-        return None
+        whole = _WHOLE.search(text)
+        return Said(0, None, currency_code(whole["currency"]), _words(text, whole.start())) if whole else None
     if not found:
         return Said(0, shares, None, _words(text, of_shares.start() if of_shares else 0))
     between = text[found[0].end() : found[-1].start()]
@@ -116,7 +130,9 @@ def said_in(text: str) -> Said | None:
         if _SHARE.search(rest):
             shares = 0
     around = text[max(0, match.start() - 30) : match.end() + 30]
-    return Said(power_of(word), shares, find_currency(around), _words(text, match.start()))
+    return Said(
+        3 if match["h"] else power_of(word), shares, find_currency(around), _words(text, match.start())
+    )
 
 
 def _words(text: str, start: int) -> str:
@@ -150,6 +166,20 @@ class TableUnits:
         if self.own:
             return "table", self.own
         return ("text above", self.above) if self.above else None
+
+
+def unit_column(grid: Grid) -> dict[int, str]:
+    """What a column of units ("Unit": EUR m, %, FTE) says of each row."""
+    for row in grid.rows[:12]:
+        for head in row:
+            if _UNITS.fullmatch(head.text.strip()) and head.col:
+                return {
+                    c.row: c.text
+                    for below in grid.rows[head.row + 1 :]
+                    for c in below
+                    if c.col == head.col and not c.figure
+                }
+    return {}
 
 
 def _currency(grid: Grid) -> str | None:

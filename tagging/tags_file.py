@@ -166,8 +166,10 @@ def tagged_fact(row: Row, path: Path, line: int) -> Fact:
     fact_id = require(row, "fact_id", path, line).removeprefix("'")
     value = require(row, "value", path, line).removeprefix("'")
     context_id = _text(row, "context_id") or f"{path}:{line}"
-    names = ("datatype", "filing_id", "company", "taxonomy_year")
+    names = ("datatype", "unit", "stated", "place", "filing_id", "company", "taxonomy_year")
     given: dict[str, Any] = {name: _text(row, name) for name in names if _text(row, name)}
+    if scale := _text(row, "scale").strip():
+        given["scale"] = _power(scale, path, line)
     if "filing_id" not in given and (prefix := content_prefix(fact_id, context_id)):
         given["filing_id"] = prefix
     if row.get("modality") == "text":
@@ -186,6 +188,14 @@ def tagged_fact(row: Row, path: Path, line: int) -> Fact:
         headers = {name: h for name, h in (("row_header", whole), ("column_header", above)) if h.strip()}
     context = SourceContext(context_id=context_id, text="", modality="table")
     return Fact(fact_id=fact_id, value=value, context=context, **headers, **given)
+
+
+def _power(text: str, path: Path, line: int) -> int:
+    """A power of ten; a spreadsheet may have written it as ``6.0``."""
+    whole = text.removesuffix(".0")
+    if not (whole.removeprefix("-").isascii() and whole.removeprefix("-").isdigit()) or len(whole) > 4:
+        raise InputError(f"{text!r} is no power of ten such as 6", file=path, line=line, field="scale")
+    return int(whole)
 
 
 def _place(locus: str, value: str, told: str) -> int:
