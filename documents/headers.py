@@ -19,7 +19,7 @@ from .columns import silence
 from .grid import Cell, Grid
 from .mentions import Mention, find_mentions
 from .sections import Sections
-from .shape import side_by_side, spread_headings
+from .shape import side_by_side, spread_headings, stub_width
 from .years import dates_column, follow, has_year, heads_units, heads_years, names_period, neighbours
 
 UNLABELLED = "Total"
@@ -109,7 +109,7 @@ class HeaderReader:
     def __init__(self, grid: Grid, left: int = 0) -> None:
         self.grid = grid
         self.left = left
-        self.stub = left + _stub_width(grid, left)
+        self.stub = left + stub_width(grid, left)
         indents = {c.indent for row in grid.rows for c in row[:1] if c.worded and c.col == left}
         self.headings = _Headings()
         self.sections = Sections(indented=len(indents) > 1)
@@ -377,21 +377,6 @@ def _inner_label(row: list[Cell], label: Cell | None) -> Cell | None:
         if cell.col >= label.end and cell.worded:
             return cell
     return None
-
-
-def _stub_width(grid: Grid, left: int) -> int:
-    """How many grid columns on the left hold labels: at least 1, and 0 where values stand in the first column
-    and no row of values has a word."""
-    ends: dict[int, int] = {}
-    first = words = False
-    for row in grid.rows:
-        shown = [c for c in row if not c.silent]
-        if shown and any(c.figure and not c.loose for c in shown):
-            first = first or (shown[0].col == left and shown[0].figure)
-            words = words or any(c.worded for c in shown)
-            if (shown[0].worded or shown[0].loose) and (shown[0].col == left or row[0].silent):
-                ends[shown[0].end - left] = ends.get(shown[0].end - left, 0) + 1
-    return max(1, min(ends)) if ends else int(words or not first)
 
 
 def _join(parts: tuple[str, ...]) -> str:

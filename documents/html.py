@@ -16,12 +16,13 @@ from typing import Any
 from ..retrievers.errors import InputError
 from .blocks import Block, Paragraph, TableBlock
 from .flatten import BLOCKS, Flat, attribute, flatten, is_hidden, name_of, spaced_text
-from .grid import MAX_CELLS, Grid, Mark
+from .grid import MAX_CELLS, Mark
 from .htmltable import table_part
 from .page import ABOUT, NotWellFormed, Page
 from .placed import WIDE, Piece, blocks_of, lines_of
 from .plain import read_plain
 from .positions import INLINE, Placed, Style, style_of, styles_of
+from .shape import is_layout
 from .source import Utf8, open_bytes
 from .tablerun import Part, TableRun
 
@@ -368,24 +369,6 @@ def _unseen(element: Any, name: str) -> bool:
     if name in ("hidden", "header") and ("inlineXBRL" in element.tag or element.tag.startswith("ix:")):
         return True
     return is_hidden(element)
-
-
-def is_layout(grid: Grid) -> bool:
-    """Whether a table only arranges text: bullet points, signatures, page furniture.
-
-    A table of values has a figure in a cell of its own, or several labels with bare years below headings;
-    bullets, list numbers and page numbers are not.
-    """
-    headed, years = False, 0
-    for row in grid.rows:
-        if len(row) < 2:
-            continue
-        for cell in row[1:]:
-            if cell.figure and (cell.number is not None or cell.marks) and len(cell.text) < 60:
-                return False
-        years += headed and row[0].worded and any(c.yearlike for c in row[1:])
-        headed = headed or all(c.worded for c in row[-2:])
-    return years < 2
 
 
 def _joined(cells: list[Any], row: list[Any]) -> tuple[str, tuple[Mark, ...]]:

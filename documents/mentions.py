@@ -16,7 +16,7 @@ _FIGURE = r"(?:\d{1,3}(?:,\d{2,3}){0,8},\d{3}|\d{1,3}(?:['’]\d{3}){1,8}|\d+)(?
 _COMMA = r"\d{1,3}(?:\.\d{3}){1,8},\d{1,2}|\d{1,3}(?:\.\d{3}){2,8}|\d{1,4},\d{1,2}"
 """Figures with a decimal comma: amounts beside a currency, a percent sign or a magnitude."""
 _NUMBER = re.compile(
-    rf"(?<![\w.,/])(?P<figure>(?P<comma>{_COMMA})(?![.,]?\d)|{_FIGURE})(?:(?:bn|mn|mm|[mbk])\b)?(?![\w/]|[.,]\d|[{DASHES}][^\W\d])",
+    rf"(?<![\w.,/])(?P<figure>(?P<comma>{_COMMA})(?![.,]?\d)|{_FIGURE})(?:(?:bn|mn|mm|[mbk])\b)?(?!\w|/(?![$€£¥])|[.,]\d|[{DASHES}][^\W\d])",
     re.IGNORECASE,
 )
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)[a-z]*\.?"

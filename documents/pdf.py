@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from ..retrievers.errors import InputError, MissingExtra
 from ..signatures.letters import tidy
-from .blocks import Block
+from .blocks import Block, Paragraph, TableBlock
 from .placed import Piece, blocks_of, lines_of
 from .source import open_bytes
+from .tablerun import goes_on, headed_columns, stacked
 
 MAX_PDF = 64 * 1024 * 1024
 """Bytes of a PDF document."""
@@ -38,6 +39,33 @@ def read_pdf(path: Path, on_unread: Callable[[str, str, str], None]) -> Iterator
         MissingExtra: pdfplumber is not installed.
         InputError: no PDF, encrypted, too large, or none of its pages has text.
     """
+    yield from _continued(_pages(path, on_unread))
+
+
+def _continued(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks, with a table that goes on over the end of a page in one: only a page number stands between,
+    and its second part has no headings of its own."""
+    held: TableBlock | None = None
+    for block in blocks:
+        text = block.text if isinstance(block, Paragraph) else block.preceding_text
+        if held is not None and not any(map(str.isalpha, text)):
+            if isinstance(block, Paragraph):
+                yield block
+                continue
+            if goes_on(block.grid, headed_columns(held.grid)):
+                held = TableBlock(stacked((held.grid, block.grid)), held.preceding_text)
+                continue
+        if held is not None:
+            yield held
+        held = block if isinstance(block, TableBlock) else None
+        if held is None:
+            yield block
+    if held is not None:
+        yield held
+
+
+def _pages(path: Path, on_unread: Callable[[str, str, str], None]) -> Iterator[Block]:
+    """The blocks of each page."""
     try:
         import pdfplumber
     except ImportError as e:

@@ -178,7 +178,7 @@ def grid_of_lines(lines: Sequence[Line], what: str) -> Grid:
         for col in sorted(placed):
             span, pieces = placed[col]
             whole = _paragraph(pieces)
-            head = pieces[0]
+            head = next((p for p in pieces if p.cell.figure), pieces[0])
             builder.cell(
                 whole.text,
                 colspan=span,

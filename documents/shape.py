@@ -1,4 +1,5 @@
-"""What the layout of a grid says without saying it: headings that reach over columns, tables side by side."""
+"""What the layout of a grid says without saying it: headings that reach over columns, tables side by side,
+how wide the labels are, and whether it holds values at all."""
 
 from __future__ import annotations
 
@@ -141,3 +142,36 @@ def _begins_table(grid: Grid, first: int, left: int, col: int, labels: Sequence[
     apart = not any(c.end == col for row in grid.rows for c in row)
     named = {c.col for row in heads for c in row} <= {left, col}  # the values have no headings
     return bool(west_heads & east_heads) or all(sums) or alone > 0 or apart or named
+
+
+def stub_width(grid: Grid, left: int) -> int:
+    """How many grid columns on the left hold labels: at least 1, and 0 where values stand in the first column
+    and no row of values has a word."""
+    ends: dict[int, int] = {}
+    first = words = False
+    for row in grid.rows:
+        shown = [c for c in row if not c.silent]
+        if shown and any(c.figure and not c.loose for c in shown):
+            first = first or (shown[0].col == left and shown[0].figure)
+            words = words or any(c.worded for c in shown)
+            if (shown[0].worded or shown[0].loose) and (shown[0].col == left or row[0].silent):
+                ends[shown[0].end - left] = ends.get(shown[0].end - left, 0) + 1
+    return max(1, min(ends)) if ends else int(words or not first)
+
+
+def is_layout(grid: Grid) -> bool:
+    """Whether a table only arranges text: bullet points, signatures, page furniture.
+
+    A table of values has a figure in a cell of its own, or several labels with bare years below headings;
+    bullets, list numbers and page numbers are not.
+    """
+    headed, years = False, 0
+    for row in grid.rows:
+        if len(row) < 2:
+            continue
+        for cell in row[1:]:
+            if cell.figure and (cell.number is not None or cell.marks) and len(cell.text) < 60:
+                return False
+        years += headed and row[0].worded and any(c.yearlike for c in row[1:])
+        headed = headed or all(c.worded for c in row[-2:])
+    return years < 2

@@ -20,9 +20,8 @@ from .blocks import Block, TableBlock
 from .bookcheck import check_book
 from .formats import show_number, without_exponent
 from .grid import MAX_CELLS, MAX_ROWSPAN, Grid, GridBuilder
-from .headers import locate
 from .numbers import Style, is_year, parse_number
-from .years import has_year, names_period
+from .tablerun import goes_on, headed_columns
 
 
 class SheetCell(NamedTuple):
@@ -206,12 +205,12 @@ def _tables(rows: Sequence[Row], what: str, title: str = "", points_rare: bool =
             texts += run
             continue
         grid = _grid(run, what, points_rare)
-        if headed and _goes_on(grid, headed):
+        if headed and goes_on(grid, headed):
             table += [*texts, *run]
         else:
             above = yield from _told(_grid(table, what, points_rare), [title, *above])
             above += [cells[0].text for _, cells in texts]
-            table, headed = list(run), _headed_columns(grid)
+            table, headed = list(run), headed_columns(grid)
         texts = []
     yield from _told(_grid(table, what, points_rare), [title, *above])
 
@@ -222,24 +221,6 @@ def _told(grid: Grid, above: Sequence[str]) -> Generator[Block, None, list[str]]
         yield TableBlock(grid, " ".join(filter(None, above)))
         return []
     return [cell.text for row in grid for cell in row]
-
-
-def _headed_columns(grid: Grid) -> set[int]:
-    """The columns of a table that have headings."""
-    if any(c.figure for row in grid for c in row):
-        return {place.cell.col for place in locate(grid) if place.column_header}
-    return {
-        c.col
-        for row in grid
-        for c in row
-        if c.col and (has_year(c.text) or names_period(c.text) or c.worded or c.year)
-    }
-
-
-def _goes_on(grid: Grid, headed: set[int]) -> bool:
-    """Whether a table has no headings of its own, and its values stand in columns that are headed above."""
-    places = list(locate(grid))
-    return bool(places) and all(not p.column_header and p.cell.col in headed for p in places)
 
 
 def _runs(rows: Sequence[Row]) -> Iterator[list[Row]]:

@@ -1,5 +1,5 @@
-"""Tables that follow one another with nothing between: a statement may be made of one-row tables, and the
-years may stand in a table of their own above the values."""
+"""Tables that follow one another with nothing between: a statement may be made of one-row tables, the years
+may stand in a table of their own above the values, and a table may go on without its headings."""
 
 from __future__ import annotations
 
@@ -86,14 +86,35 @@ class TableRun:
         if any(len(p.edges) for p in parts) and not _alike(parts):
             lines = [line for at, p in enumerate(parts) for line in _lines(p, at)]
             return grid_of_lines([line for line in lines if line], self.what)
-        rows: list[list[Cell]] = []
-        for part in parts:
-            above = len(rows)
-            made: dict[int, Cell] = {}
-            rows += [
-                [made.setdefault(id(c), replace(c, row=c.row + above)) for c in row] for row in part.grid.rows
-            ]
-        return Grid(rows)
+        return stacked([p.grid for p in parts])
+
+
+def stacked(grids: Sequence[Grid]) -> Grid:
+    """Grids of the same columns, one below the other."""
+    rows: list[list[Cell]] = []
+    for grid in grids:
+        above = len(rows)
+        made: dict[int, Cell] = {}
+        rows += [[made.setdefault(id(c), replace(c, row=c.row + above)) for c in row] for row in grid.rows]
+    return Grid(rows)
+
+
+def headed_columns(grid: Grid) -> set[int]:
+    """The columns of a table that have headings."""
+    if any(c.figure for row in grid for c in row):
+        return {place.cell.col for place in locate(grid) if place.column_header}
+    return {
+        c.col
+        for row in grid
+        for c in row
+        if c.col and (has_year(c.text) or names_period(c.text) or c.worded or c.year)
+    }
+
+
+def goes_on(grid: Grid, headed: set[int]) -> bool:
+    """Whether a table has no headings of its own, and its values stand in columns that are headed above."""
+    places = list(locate(grid))
+    return bool(places) and all(not p.column_header and p.cell.col in headed for p in places)
 
 
 def _fit(before: Part, part: Part) -> bool:

@@ -187,3 +187,45 @@ def test_a_refusal_names_what_comes_nearest(tmp_path, name, nearest):
     (tmp_path / name).write_bytes(b"x")
     with pytest.raises(InputError, match=nearest):
         read_document(tmp_path / name)
+
+
+def test_labels_of_a_pdf_go_on_over_lines_and_tables_over_pages(tmp_path):
+    first = [
+        (330, 60, "2024"),
+        (72, 80, "A label that goes on"),
+        (72, 92, "in a second line"),
+        (336, 80, "60"),
+        (72, 120, "Stocks"),
+        (336, 120, "70"),
+        (72, 150, "Plant"),
+        (336, 150, "80"),
+        (300, 760, "12"),
+    ]
+    second = [(72, 60, "Land"), (336, 60, "90"), (72, 90, "Total"), (330, 90, "300")]
+    document = read_document(write_pdf(tmp_path / "r.pdf", [first, second]))
+    assert [(f.value, f.row_header, f.column_header) for f in document.facts] == [
+        ("60", "A label that goes on in a second line", "2024"),
+        ("70", "Stocks", "2024"),
+        ("80", "Plant", "2024"),
+        ("90", "Land", "2024"),
+        ("300", "Total", "2024"),
+    ]
+
+
+def test_tables_side_by_side_in_a_pdf(tmp_path):
+    rows = [("Assets", "2024", "Liabilities", "2024"), ("Cash", "640", "Payables", "100")]
+    rows += [("Plant", "200", "Capital", "240"), ("Total", "840", "Total", "340")]
+    pieces = [
+        (x, 60 + 18 * r, text)
+        for r, row in enumerate(rows)
+        for x, text in zip((72, 180, 215, 330), row, strict=True)
+    ]
+    facts = read_document(write_pdf(tmp_path / "r.pdf", [pieces])).facts
+    assert [(f.value, f.row_header) for f in facts] == [
+        ("640", "Cash"),
+        ("200", "Plant"),
+        ("840", "Total"),
+        ("100", "Payables"),
+        ("240", "Capital"),
+        ("340", "Total"),
+    ]
