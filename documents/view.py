@@ -21,11 +21,11 @@ from typing import Any
 from ..signatures.types import Fact
 from .figures import NUMBER, Node, Span, by_context, context_nodes, cut, free_column, in_order
 from .flatten import BLOCKS, INVISIBLE, attribute, flatten, is_hidden, name_of
-from .html import is_layout
 from .htmltable import table_grid
 from .markup import markup
 from .page import open_page
 from .read import HTML, kind_of
+from .shape import is_layout
 from .source import Utf8, open_bytes
 
 TAGS = frozenset(
