@@ -1,8 +1,9 @@
 """The compiled pass of :mod:`.bm25`. Apart, because importing numba takes half a second.
 
 Plain loops only: numba compiles them in a second or two, where a call of ``np.partition`` or an index
-array inside costs ten. Where the package folder may not be written, numba keeps the compiled code in the
-user's cache folder, and where there is none, in memory.
+array inside costs ten; and one compiled function, with the others inlined, or each level is optimised once
+more in the next. Where the package folder may not be written, numba keeps the compiled code in the user's
+cache folder, and where there is none, in memory.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from numba import boolean, float32, float64, int32, int64, njit, types, void
 
 _ROUNDING = 1.000001
-"""A score worked out in half the digits, times this, is no lower than the score."""
-_BLOCK = 64
-"""Documents whose greatest weight is noted, so that a block without hope is passed over."""
+"""A score worked out without divisions, times this, is no lower than the score, and over this no higher."""
+_GROUP = 16
+"""Documents of which the greatest score is looked at first."""
+_NEVER = -1e300
+"""The BM25 score of a document that does not pass: its score reaches no floor."""
 
 
 def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -44,18 +48,21 @@ def _worse(i, j, scores, docs, lengths, raw, overlap):  # type: ignore[no-untype
     Ties fall by label coverage, query coverage, raw BM25, then document number. Query coverage is
     the overlap over a constant of the query, so the overlap itself is compared.
     """
-    if scores[i] != scores[j]:
-        return scores[i] < scores[j]
     a, b = docs[i], docs[j]
-    cov_a = overlap[a] / lengths[a] if lengths[a] > 0 else 0.0
-    cov_b = overlap[b] / lengths[b] if lengths[b] > 0 else 0.0
-    if cov_a != cov_b:
-        return cov_a < cov_b
-    if overlap[a] != overlap[b]:
-        return overlap[a] < overlap[b]
-    if raw[a] != raw[b]:
-        return raw[a] < raw[b]
-    return a > b
+    if scores[i] != scores[j]:
+        worse = scores[i] < scores[j]
+    else:
+        cov_a = overlap[a] / lengths[a] if lengths[a] > 0 else 0.0
+        cov_b = overlap[b] / lengths[b] if lengths[b] > 0 else 0.0
+        if cov_a != cov_b:
+            worse = cov_a < cov_b
+        elif overlap[a] != overlap[b]:
+            worse = overlap[a] < overlap[b]
+        elif raw[a] != raw[b]:
+            worse = raw[a] < raw[b]
+        else:
+            worse = a > b
+    return worse
 
 
 @compiled(
@@ -91,46 +98,37 @@ def _sort(m, order, spare, scores, docs, lengths, raw, overlap):  # type: ignore
         width *= 2
 
 
-@compiled(void(float64[::1], int64))
-def _sift_down(heap, size):  # type: ignore[no-untyped-def]
-    """Restore the heap (least value on top) below its top."""
-    moving = heap[0]
-    at, child = 0, 1
-    while child < size:
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= moving:
-            break
-        heap[at] = heap[child]
-        at = child
-        child = 2 * at + 1
-    heap[at] = moving
+@compiled(float64(float64[::1], int64, int64, int32[::1]))
+def _floor(scores, m, k, bins):  # type: ignore[no-untyped-def]
+    """A score that at least ``k`` of the ``m`` reach, close to the greatest such: 0 where there are fewer.
+
+    Scores below 0 do not count. ``bins`` is scratch.
+    """
+    top = 0.0
+    for i in range(m):
+        top = scores[i] if scores[i] > top else top
+    if m < k or top == 0.0:
+        return 0.0
+    bins[:] = 0
+    last = bins.shape[0] - 1
+    scale = last / top
+    for i in range(m):
+        if scores[i] >= 0.0:
+            bins[np.uint32(np.int32(scores[i] * scale))] += 1
+    at, reached = last, bins[last]
+    while reached < k and at > 0:
+        at -= 1
+        reached += bins[at]
+    return at / scale / _ROUNDING
 
 
-@compiled(void(float64[::1], int64, float64))
-def _push(heap, size, value):  # type: ignore[no-untyped-def]
-    """Add a value to a heap that holds ``size``."""
-    at = size
-    while at > 0:
-        parent = (at - 1) // 2
-        if heap[parent] <= value:
-            break
-        heap[at] = heap[parent]
-        at = parent
-    heap[at] = value
-
-
-@compiled(types.UniTuple(float64, 2)(float64[::1], int64, float64[::1]), fastmath={"nnan", "nsz"})
-def _summits(raw, n, summits):  # type: ignore[no-untyped-def]
-    """The least and the greatest of ``n`` values, and the greatest of each block of 64 of them."""
+@compiled(types.UniTuple(float64, 2)(float64[::1], int64), fastmath={"nnan", "nsz"})
+def _extremes(raw, n):  # type: ignore[no-untyped-def]
+    """The least and the greatest of ``n`` values."""
     low = high = raw[0]
-    for block in range((n + _BLOCK - 1) // _BLOCK):
-        greatest = raw[block * _BLOCK]
-        for d in range(block * _BLOCK, min(n, (block + 1) * _BLOCK)):
-            greatest = max(greatest, raw[d])
-            low = min(low, raw[d])
-        summits[block] = greatest
-        high = max(high, greatest)
+    for d in range(n):
+        low = min(low, raw[d])
+        high = max(high, raw[d])
     return low, high
 
 
@@ -146,12 +144,11 @@ _POSTINGS = types.Tuple(
     ]
 )
 _SCRATCH = types.Tuple(
-    [float64[::1], int32[::1], int32[::1], float64[::1], int32[::1], int32[::1], float64[::1]]
+    [float64[::1], int32[::1], int32[::1], float64[::1], int32[::1], int32[::1], int32[::1]]
 )
-_SEARCHED = (_POSTINGS, _read(boolean), float64, int64, _SCRATCH)
 
 
-@compiled(int64(_read(int32), int64, *_SEARCHED, int32[::1], float64[:, ::1]))
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _rank(  # type: ignore[no-untyped-def]
     query, n_query, postings, allowed, w_cov, k, scratch, found, columns
 ):
@@ -164,15 +161,16 @@ def _rank(  # type: ignore[no-untyped-def]
             documents); label_shares (1 over that, or 0).
         allowed: mask of documents that pass the filter (N,); empty: all pass.
         scratch: raw, overlap (N places, zeroed, and zeroed again on return); touched, scores, order, spare
-            (N places); heap (k places).
+            (N places); bins (any number of places; more cut closer).
         found, columns: out, (k,) document numbers and (5, k) score, bm25_norm, cov_label, cov_query,
             bm25, best first.
 
     Returns:
-        How many places were filled: the lesser of k and the documents that pass.
+        How many places were filled, the lesser of k and the documents that pass; and how many of them hold a
+        token of the query, which rank above the others.
     """
     indptr, indices, weights, label_indptr, label_indices, label_lengths, label_shares = postings
-    raw, overlap, touched, scores, order, spare, heap = scratch
+    raw, overlap, touched, scores, order, spare, bins = scratch
     n = label_lengths.shape[0]
     masked = allowed.shape[0] > 0
     n_passing = n
@@ -185,6 +183,7 @@ def _rank(  # type: ignore[no-untyped-def]
         total += indptr[t + 1] - indptr[t]
     m = 0
     few = 8 * total < n
+    low = high = 0.0
     if few:  # note a document when it is first met, and look at those alone
         for t in query:
             for j in range(indptr[t], indptr[t + 1]):
@@ -195,25 +194,18 @@ def _rank(  # type: ignore[no-untyped-def]
                     touched[m] = d
                     m += 1
                 raw[d] += weights[j]
-    else:  # add up without a branch, and look at every document
-        for t in query:
-            for j in range(indptr[t], indptr[t + 1]):
-                raw[indices[j]] += weights[j]
-    for q in range(query.shape[0]):
-        t = query[q]
-        if q > 0 and query[q - 1] == t:  # a repeat counts in BM25, not in coverage
-            continue
-        for j in range(label_indptr[t], label_indptr[t + 1]):
-            d = label_indices[j]
-            if overlap[d] == 0 and (not few or raw[d] == 0.0):
-                if masked and not allowed[d]:
-                    continue
-                touched[m] = d
-                m += 1
-            overlap[d] += 1
-    low = high = 0.0
-    blocks = 0
-    if few:
+        for q in range(query.shape[0]):
+            t = query[q]
+            if q > 0 and query[q - 1] == t:  # a repeat counts in BM25, not in coverage
+                continue
+            for j in range(label_indptr[t], label_indptr[t + 1]):
+                d = label_indices[j]
+                if overlap[d] == 0 and raw[d] == 0.0:
+                    if masked and not allowed[d]:
+                        continue
+                    touched[m] = d
+                    m += 1
+                overlap[d] += 1
         if m < k:
             # Documents without a query token share one score; the lowest numbers among them fill up.
             for d in range(n):
@@ -224,80 +216,85 @@ def _rank(  # type: ignore[no-untyped-def]
                     m += 1
                     if m >= k:
                         break
-    elif masked:
-        m = 0
-        for d in range(n):
-            touched[m] = d
-            m += allowed[d]
-    else:  # those with label overlap are listed, the others looked at by block
-        blocks = (n + _BLOCK - 1) // _BLOCK
-        low, high = _summits(raw, n, scores)
-    if blocks == 0 and m > 0:
-        if m == n_passing:
+        if m > 0 and m == n_passing:
             low = raw[touched[0]]
         for i in range(m):
             high = max(high, raw[touched[i]])
             low = min(low, raw[touched[i]])
+    else:  # add up without a branch
+        for t in query:
+            for j in range(indptr[t], indptr[t + 1]):
+                raw[np.uint32(indices[j])] += weights[j]
+        for q in range(query.shape[0]):
+            t = query[q]
+            if q > 0 and query[q - 1] == t:
+                continue
+            for j in range(label_indptr[t], label_indptr[t + 1]):
+                overlap[np.uint32(label_indices[j])] += 1
+        if not masked:
+            low, high = _extremes(raw, n)
+        elif n_passing > 0:
+            low = np.inf
+            for d in range(n):
+                if allowed[d]:
+                    low = min(low, raw[d])
+                    high = max(high, raw[d])
+                else:
+                    raw[d] = _NEVER
+                    overlap[d] = 0
     span = high - low
-    hopeless = -1.0  # raw BM25 below which a document without label overlap cannot be among the first k
-    floor = 0.0  # and the score below which none can
-    size = 0
-    if blocks >= k:
-        for block in range(blocks):
-            if size < k:
-                _push(heap, size, scores[block])
-                size += 1
-            elif scores[block] > heap[0]:
-                heap[0] = scores[block]
-                _sift_down(heap, size)
-        hopeless = heap[0]
-        floor = (hopeless - low) / span if span > 0.0 else 1.0
-        size = 0
-    for block in range(blocks):
-        if scores[block] >= hopeless:
-            for d in range(block * _BLOCK, min(n, (block + 1) * _BLOCK)):
-                if raw[d] >= hopeless and overlap[d] == 0:
-                    touched[m] = d
-                    m += 1
-    kept = 0
-    by_span = 1.0 / span if span > 0.0 else 0.0
+    base, by_span = (0.0, 1.0 / span) if span > 0.0 else (1.0, 1.0)
     by_query = 1.0 / n_query if n_query > 0 else 0.0
-    for i in range(m):
+    # Scores without a division, a little too high or too low; exact ones only where these reach far enough.
+    groups = m
+    if few:
+        for i in range(m):
+            d = touched[i]
+            scores[i] = base + (raw[d] - low) * by_span + w_cov * overlap[d] * (label_shares[d] + by_query)
+    else:  # of every so-manieth document the greatest: neighbours are alike, and shall not hide each other
+        groups = (n + _GROUP - 1) // _GROUP
+        scores[:groups] = 0.0
+        for start in range(0, n, groups):
+            size = min(groups, n - start)
+            end = start + size
+            r, o, s = raw[start:end], overlap[start:end], label_shares[start:end]
+            for g in range(size):
+                near = base + (r[g] - low) * by_span + w_cov * o[g] * (s[g] + by_query)
+                scores[g] = near if near > scores[g] else scores[g]
+    floor = _floor(scores, groups, k, bins)
+    kept = 0
+    if few:
+        for i in range(m):
+            if scores[i] * _ROUNDING >= floor:
+                touched[kept] = touched[i]
+                kept += 1
+    else:
+        for g in range(groups):
+            if scores[g] * _ROUNDING >= floor:
+                for d in range(g, n, groups):
+                    near = base + (raw[d] - low) * by_span + w_cov * overlap[d] * (label_shares[d] + by_query)
+                    if near * _ROUNDING >= floor:
+                        touched[kept] = d
+                        kept += 1
+    for i in range(kept):
         d = touched[i]
-        if overlap[d] == 0:
-            if raw[d] < hopeless:
-                continue
-        elif span > 0.0:  # without a division, and a little too high: most end here
-            most = (raw[d] - low) * by_span + w_cov * overlap[d] * (label_shares[d] + by_query)
-            if most * _ROUNDING < floor:
-                continue
-        value = (raw[d] - low) / span if span > 0.0 else 1.0
+        scores[i] = (raw[d] - low) / span if span > 0.0 else 1.0
         if overlap[d] > 0:
-            value += w_cov * (overlap[d] / label_lengths[d] + overlap[d] / n_query)
-        if value < floor:
-            continue
-        if size < k:
-            _push(heap, size, value)
-            size += 1
-        elif value > heap[0]:
-            heap[0] = value
-            _sift_down(heap, size)
-        if size == k and heap[0] > floor:
-            floor = heap[0]
-            hopeless = low + span * (floor - 1e-9)
-        touched[kept] = d
-        scores[kept] = value
-        kept += 1
+            scores[i] += w_cov * (overlap[d] / label_lengths[d] + overlap[d] / n_query)
+    floor = _floor(scores, kept, k, bins)
     m = 0
     for i in range(kept):
-        if scores[i] >= heap[0]:
+        if scores[i] >= floor:
             touched[m] = touched[i]
             scores[m] = scores[i]
             m += 1
     _sort(m, order, spare, scores, touched, label_lengths, raw, overlap)
+    size = min(m, k)
+    hits = 0
     for place in range(size):
         i = order[place]
         d = touched[i]
+        hits += raw[d] > 0.0 or overlap[d] > 0
         found[place] = d
         columns[0, place] = scores[i]
         columns[1, place] = (raw[d] - low) / span if span > 0.0 else 1.0
@@ -313,11 +310,23 @@ def _rank(  # type: ignore[no-untyped-def]
     else:
         raw[:n] = 0.0
         overlap[:n] = 0
-    return size
+    return size, hits
 
 
 @compiled(
-    void(_read(int32), _read(int64), _read(int64), *_SEARCHED, int64[::1], int32[:, ::1], float64[:, :, ::1])
+    void(
+        _read(int32),
+        _read(int64),
+        _read(int64),
+        _POSTINGS,
+        _read(boolean),
+        float64,
+        int64,
+        _SCRATCH,
+        int64[:, ::1],
+        int32[:, ::1],
+        float64[:, :, ::1],
+    )
 )
 def rank_batch(  # type: ignore[no-untyped-def]
     tokens, starts, n_query, postings, allowed, w_cov, k, scratch, counts, found, columns
@@ -327,8 +336,11 @@ def rank_batch(  # type: ignore[no-untyped-def]
     Args:
         tokens, starts: the queries' known tokens one after the other, and Q + 1 places where each
             query begins; ``n_query`` (Q,) counts each query's distinct tokens, known or not.
-        counts, found, columns: out, (Q,), (Q, k) and (Q, 5, k); the rest as in :func:`_rank`.
+        counts, found, columns: out, (Q, 2), (Q, k) and (Q, 5, k): what :func:`_rank` returns and writes; the
+            rest as there.
     """
     for q in range(n_query.shape[0]):
         query = tokens[starts[q] : starts[q + 1]]
-        counts[q] = _rank(query, n_query[q], postings, allowed, w_cov, k, scratch, found[q], columns[q])
+        counts[q, 0], counts[q, 1] = _rank(
+            query, n_query[q], postings, allowed, w_cov, k, scratch, found[q], columns[q]
+        )

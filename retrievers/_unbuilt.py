@@ -38,7 +38,7 @@ def _rank(
     k: int,
     found: npt.NDArray[np.int32],
     columns: npt.NDArray[np.float64],
-) -> int:
+) -> tuple[int, int]:
     indptr, indices, weights, label_indptr, label_indices, label_lengths, _ = postings
     n = len(label_lengths)
     spans = [slice(indptr[t], indptr[t + 1]) for t in query]
@@ -50,7 +50,7 @@ def _rank(
     shared = np.bincount(named, minlength=n)
     docs = np.arange(n) if passing is None else passing
     if not len(docs):
-        return 0
+        return 0, 0
     raw, overlap, lengths = summed[docs], shared[docs], label_lengths[docs]
     low, high = raw.min(), raw.max()
     span = high - low
@@ -66,4 +66,4 @@ def _rank(
     top = near[order]
     found[:k] = docs[top]
     columns[:, :k] = score[top], norm[top], covered[top], asked[top], raw[top]
-    return int(k)
+    return k, int(np.count_nonzero((raw[top] > 0) | (overlap[top] > 0)))

@@ -291,32 +291,23 @@ class BM25Retriever:
             known, n_query[place] = numbered(queries[i])
             flat.extend(known)
             starts[place + 1] = len(flat)
-        counts = np.zeros(q, dtype=np.int64)
+        tokens = np.array(flat, dtype=np.int32)
+        counts = np.zeros((q, 2), dtype=np.int64)
         found = np.zeros((q, k), dtype=np.int32)  # places past the count stay 0
         columns = np.empty((q, 5, k))
         buffers = self._buffers(n)
         rank_batch(
-            np.array(flat, dtype=np.int32),
-            starts,
-            n_query,
-            index.arrays,
-            allowed,
-            self.w_cov,
-            k,
-            (*buffers, np.empty(k)),
-            counts,
-            found,
-            columns,
+            tokens, starts, n_query, index.arrays, allowed, self.w_cov, k, buffers, counts, found, columns
         )
         self._spare.append(buffers)  # not where the kernel raised: its scratch is in disorder then
         candidates = int(allowed.sum()) if allowed.size else n
-        for i, numbers, parts, count in zip(members, index.ids[found], columns, counts.tolist(), strict=True):
-            hits = int(((parts[4] > 0) | (parts[2] > 0))[:count].sum())  # the others rank below all of them
-            if hits == 0 or not self.collection.ranked_whole:
+        whole = self.collection.ranked_whole
+        for i, numbers, parts, (count, hits) in zip(members, found, columns, counts.tolist(), strict=True):
+            if hits == 0 or not whole:
                 count = hits
             scores, norm, cov_label, cov_query, raw = parts[:, :count]
             yield Ranking(
-                numbers[:count].tolist(),
+                index.ids[numbers[:count]].tolist(),
                 scores,
                 {"bm25": raw, "bm25_norm": norm, "cov_label": cov_label, "cov_query": cov_query},
                 candidates,
@@ -340,6 +331,7 @@ class BM25Retriever:
             np.empty(n),
             np.empty(n, dtype=np.int32),
             np.empty(n, dtype=np.int32),
+            np.empty(2048, dtype=np.int32),
         )
 
     def _tokenise(self) -> tuple[TokenLists, TokenLists]:

@@ -17,6 +17,7 @@ FUNCTION_WORDS = frozenset(
 
 _SPACED = "".join(chr(c) if chr(c).isalnum() else " " for c in range(128))
 _RUN = re.compile(r"[^\W_]+")
+_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -64,7 +65,9 @@ def _runs(text: str) -> list[str]:
 
     Invisible characters are none, and letters have one Unicode form.
     """
-    return text.translate(_SPACED).split() if text.isascii() else _RUN.findall(tidy(text))
+    if not text.isascii():
+        text = _SIGNS.sub(" ", tidy(text))
+    return text.translate(_SPACED).split() if text.isascii() else _RUN.findall(text)
 
 
 def _split(run: str) -> Pieces:

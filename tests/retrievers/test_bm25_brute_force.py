@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -122,3 +123,27 @@ def test_one_retriever_leaves_nothing_behind_between_queries(sparse: list[Taxono
         )
         assert used.ids == fresh.ids
         np.testing.assert_array_equal(used.scores, fresh.scores)
+
+
+def test_the_first_queries_of_a_process_are_ranked_as_the_later_ones_bit_for_bit(
+    sparse: list[Taxonomy],
+) -> None:
+    rng = random.Random(5)
+    queries = [" ".join(rng.choices([*WORDS, "rare1", "rare7", "unknown"], k=n)) for n in (0, 1, 2, 9, 40)]
+    filing = (("filing_id", "F2"),)
+    wheres = [None, Where("sharesItemType"), Where(None, filing), Where("monetaryItemType", filing)]
+
+    def ranked(taxonomy: Taxonomy, repeats: bool, k: int) -> list[tuple[object, ...]]:
+        retriever = BM25Retriever(taxonomy, repeats=repeats)
+        rankings = [r for w in wheres for r in retriever.search(queries, k, [w] * len(queries))]
+        return [
+            (r.ids, r.candidates, *(x.tobytes() for x in (r.scores, *r.components.values())))
+            for r in rankings
+        ]
+
+    for case in product(sparse, (False, True), (1, 7, 200, 10_000)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bm25, "WARM", 0)
+            compiled = ranked(*case)
+            patch.setattr(bm25, "WARM", 10**9)
+            assert ranked(*case) == compiled
