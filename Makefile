@@ -42,6 +42,10 @@ $(VENV)/wheel.stamp: $(VENV)/core.stamp $(SOURCES) README.md LICENSE NOTICE
 
 demo: $(VENV)/wheel.stamp
 	$(BIN)/abduce eval finance-no-model
+	@echo "A filing's page, by two of the paper's rows without a model and by what tags where nothing is named:"
+	@for row in direct FHS-rules; do \
+	  $(BIN)/abduce tag data/bundled/finance/page.htm --program $$row --gold --out build/demo-$$row.csv; done
+	$(BIN)/abduce tag data/bundled/finance/page.htm --gold --out build/demo.csv
 	$(BIN)/abduce tag --program FHS-rules --explain F003-f01709
 
 lint: $(VENV)/wheel.stamp $(VENV)/dev.stamp

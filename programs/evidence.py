@@ -12,14 +12,13 @@ import numpy.typing as npt
 from ..retrievers.base import Floats, Ranking
 from ..retrievers.precedents.loci import period_of
 from ..retrievers.taxonomy import Taxonomy
-from ..retrievers.towers.features import NEAR, worded
+from ..retrievers.towers.features import NEAR, blocks_of, worded
 from ..retrievers.towers.model import Towers, best
 from ..signatures.tokenize import tok_set
 from ..signatures.types import Concept, Fact
-from ..signatures.wording import Wording
 from .precedents import PERIOD_TYPES
 from .sayings import Said
-from .terms import fits
+from .terms import Terms
 
 FEATURES = (
     "towers",
@@ -53,22 +52,26 @@ has, and whether they are the same. ``other period``: the column says a duration
 instant, or the reverse.
 
 Of worded mentions alone: ``named``, ``alike``: how the mention fits the best of the concept's terms
-(:func:`~.terms.fits`). ``other side``, ``side not said``: the concept is of another side than the mention's,
-or of one where the mention says none. ``other encounter``: the concept's 7th character is not that of an
-initial encounter, or not what the mention says. ``other stage``: its numbers, or acute and chronic, are not
-the mention's.
+(:class:`~.terms.Fit`); the first is 0 where the votes agree. ``other side``, ``side not said``: the concept
+is of another side than the mention's, or of one where the mention says none. ``other encounter``: the
+concept's 7th character is not that of an initial encounter, or not what the mention says. ``other stage``:
+its numbers, or acute and chronic, are not the mention's.
 
 Nothing speaks against a concept for having no tagged fact: a gate and penalties for such were tried, and
 drowned them.
 """
 
+AGREED = 0.9
+"""The share of the votes from which on precedents of the same words stand before a term that is the mention,
+word for word."""
+
+HALF = 0.5
+"""The share of a worded mention's words and pieces of words that the towers must know to say anything."""
+
 LEAST_PROBABILITY, LEAST_SHARE = -20.0, np.log(1e-4)
 DEPTH = 60
 """How many concepts of the towers and of each query become candidates; of a worded mention's locus query all
 do."""
-
-PLAIN = Wording()
-"""A wording without abbreviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +137,8 @@ def gather(
     vote: Ranking,
     searched: Mapping[str, Ranking],
     own: Ranking | None = None,
-    wording: Wording = PLAIN,
+    terms: Terms | None = None,
+    more: Sequence[str] = (),
 ) -> Evidence:
     """The candidates of a fact and what speaks for each.
 
@@ -146,16 +150,19 @@ def gather(
         vote: of other companies' precedents, with components ``share`` and ``companies``.
         searched: rankings of the queries ``locus``, ``phrases`` and ``above``.
         own: the vote in which the company's earlier filings take part.
-        wording: how mentions write what the taxonomy words otherwise.
+        terms: of the concepts, with which worded mentions are compared; None: with their labels alone.
+        more: further candidates.
     """
     towers = clean or full
+    named = worded(fact)
+    if clean is not None and named and clean.knows(blocks_of(fact)) < HALF:
+        clean = None
     rows, scores = towers.of_fact(fact) if clean is not None else (np.zeros(0, np.int64), np.zeros(0))
     top = best(scores, DEPTH)
     nearest = Ranking(towers.ids[rows[top]].tolist(), scores[top], {}, len(rows))
     rankings = {"towers": nearest, "precedents": vote, **searched}
     if own is not None:
         rankings["own precedents"] = own
-    named = worded(fact)
     pool: dict[str, int] = {}
     concepts: list[Concept] = []
     for name, ranking in rankings.items():
@@ -164,6 +171,10 @@ def gather(
             if id_ not in pool and (concept := taxonomy[id_]) is not None:
                 pool[id_] = len(pool)
                 concepts.append(concept)
+    for id_ in more:
+        if id_ not in pool and (concept := taxonomy[id_]) is not None:
+            pool[id_] = len(pool)
+            concepts.append(concept)
     ids = list(pool)
     table = np.zeros((len(ids), len(FEATURES)))
     columns = {name: table[:, i] for i, name in enumerate(FEATURES)}
@@ -174,6 +185,9 @@ def gather(
     inside = np.where(known >= 0, place[known], -1)
     columns["towers"][:] = LEAST_PROBABILITY if clean is not None else 0.0
     columns["towers"][inside >= 0] = np.maximum(scores[inside[inside >= 0]], LEAST_PROBABILITY)
+
+    if (inside >= 0).any():  # what the towers' taxonomy lacks is not thereby unlikely
+        columns["towers"][known < 0] = np.quantile(columns["towers"][inside >= 0], 0.9)
 
     _votes(vote, pool, columns["share"], columns["voted"], columns["companies"])
     if own is not None:
@@ -189,8 +203,8 @@ def gather(
         columns["other period"][:] = [
             concept.metadata.get("period_type") not in (None, "", said) for concept in concepts
         ]
-    if named:
-        _terms(fact, concepts, wording, columns)
+    if named and terms is not None:
+        _terms(fact, concepts, terms, columns, _agreed(vote))
     unseen = ~np.where(known >= 0, towers.seen[known], False)
     return Evidence(ids, table, unseen, rankings)
 
@@ -223,17 +237,27 @@ def _words(fact: Fact, concepts: Sequence[Concept], columns: Mapping[str, npt.ND
             columns["same words"][i] = label == header
 
 
+def _agreed(vote: Ranking) -> bool:
+    """Whether precedents of the same words agree on a concept."""
+    if not len(vote):
+        return False
+    return bool(vote.scores[0] >= AGREED and vote.components["alike"][0] >= 1.0)
+
+
 def _terms(
     fact: Fact,
     concepts: Sequence[Concept],
-    wording: Wording,
+    terms: Terms,
     columns: Mapping[str, npt.NDArray[np.float64]],
+    agreed: bool,
 ) -> None:
-    """How a worded mention fits the terms of concepts, and what in them speaks against it."""
+    """How a worded mention fits the terms of concepts, and what in them speaks against it; where precedents
+    of the same words agree, they stand before terms."""
     if not concepts:
         return
-    found = fits(fact.value, concepts, wording)
-    columns["named"][:] = [fit.named for fit in found]
+    found = terms.fits(fact.value, concepts)
+    if not agreed:
+        columns["named"][:] = [fit.named for fit in found]
     columns["alike"][:] = [fit.alike for fit in found]
     said = Said.of(fact.value)
     against = np.array([said.against(concept) for concept in concepts])

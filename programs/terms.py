@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..signatures.types import Concept
 from ..signatures.wording import Wording
@@ -20,19 +19,27 @@ LONG = 160
 """Characters of a term, at most."""
 
 _BRACKETS = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
-_ENCOUNTER = re.compile(
+_UNSAID = re.compile(
     r"\b(?:initial|subsequent) encounter\b.*|\bsequela\b.*|\bnot elsewhere classified\b"
-    r"|\bin (?:diseases|conditions) classified\b.*",
+    r"|\bin (?:diseases|conditions) classified\b.*"
+    r"|\b(?:and|with) (?:(?!\b(?:and|with)\b)[^,])*, or unspecified\b.*",
     re.IGNORECASE,
 )
+"""What a mention need not say: the encounter, and a stage that may be unspecified."""
+
 _WITHOUT = re.compile(r"\bwithout\b[^,]*", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)")
+_DECIMAL = re.compile(r"\d+\.\d+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 class Term(NamedTuple):
-    """The stems that a mention must have to be this term, and those that it may have."""
+    """The stems that a mention must have to be this term, those that it may have, and ranges of numbers of
+    which one must be met."""
 
     needed: frozenset[str]
     may: frozenset[str]
+    ranges: tuple[tuple[float, float], ...] = ()
 
 
 class Fit(NamedTuple):
@@ -40,14 +47,13 @@ class Fit(NamedTuple):
 
     ``alike``, in [0, 1]: the share of the mention's words that the best term has times the share of the
     term's words that the mention has. ``named``, in [0, 1]: 1 where a term is the mention, less where several
-    concepts have that term.
+    concepts have that term; 0 where a term of another concept says more of the mention.
     """
 
     alike: float
     named: float
 
 
-@lru_cache(maxsize=400_000)
 def read_term(text: str, wording: Wording) -> Term:
     """A term's words."""
     may: list[str] = []
@@ -59,10 +65,10 @@ def read_term(text: str, wording: Wording) -> Term:
     plain = text
     while _BRACKETS.search(plain):
         plain = _BRACKETS.sub(taken, plain)
-    left_out = _ENCOUNTER.findall(plain)
-    may += wording.stems(" ".join(left_out))
-    plain = _WITHOUT.sub(" ", _ENCOUNTER.sub(" ", plain))
-    segments = [wording.stems(s) for s in plain.split(",")]
+    may += wording.stems(" ".join(_UNSAID.findall(plain)))
+    plain = _WITHOUT.sub(" ", _UNSAID.sub(" ", plain))
+    ranges = tuple((float(low), float(high)) for low, high in _RANGE.findall(plain))
+    segments = [wording.stems(s) for s in _RANGE.sub(" ", plain).split(",")]
     needed = [s for segment in segments for s in segment]
     if segments and segments[0]:
         main = segments[0][0][:4]
@@ -70,44 +76,79 @@ def read_term(text: str, wording: Wording) -> Term:
         may += forms - set(segments[0])
         needed = [s for s in needed if s not in forms or s in segments[0]]
     spoken = frozenset(needed) - wording.optional
-    return Term(spoken, (frozenset(needed) | frozenset(may)) - spoken)
+    return Term(spoken, (frozenset(needed) | frozenset(may)) - spoken, ranges)
 
 
-def terms_said(concept: Concept) -> list[str]:
-    """The label, and the parts of the definition that are no place in a hierarchy."""
-    parts = concept.definition.split(" ; ") if concept.definition else []
-    return list(
-        dict.fromkeys([concept.label, *(p for p in parts if p and " > " not in p and len(p) <= LONG)])
-    )
+class Terms:
+    """The terms of one taxonomy's concepts, each read once.
+
+    Args:
+        wording: how mentions write what the taxonomy words otherwise.
+    """
+
+    def __init__(self, wording: Wording) -> None:
+        self.wording = wording
+        self._of: dict[str, list[tuple[str, Term]]] = {}
+        self._read: dict[str, Term] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Terms:
+        return self
+
+    def of(self, concept: Concept) -> list[tuple[str, Term]]:
+        """The label, and the parts of the definition that are no place in a hierarchy."""
+        found = self._of.get(concept.id)
+        if found is None:
+            parts = concept.definition.split(" ; ") if concept.definition else []
+            others = (p for p in parts if p and " > " not in p and len(p) <= LONG)
+            texts = dict.fromkeys([concept.label, *others])
+            read = [(text, self._term(text)) for text in texts]
+            found = self._of[concept.id] = [(t, term) for t, term in read if term.needed or term.ranges]
+        return found
+
+    def _term(self, text: str) -> Term:
+        term = self._read.get(text)
+        if term is None:
+            term = self._read[text] = read_term(text, self.wording)
+        return term
+
+    def fits(self, mention: str, concepts: Sequence[Concept]) -> list[Fit]:
+        """How a mention fits each of some concepts. A term that several of them have (but for siblings) says
+        less of each."""
+        wording = self.wording
+        words = frozenset(wording.stems(_DECIMAL.sub(" ", mention)))
+        spoken = words - wording.optional or words
+        numbers = [float(n) for n in _NUMBER.findall(mention)]
+        decimals = len(_DECIMAL.findall(mention))
+        whose: Counter[str] = Counter()
+        fitting: list[list[tuple[str, float, int]]] = []
+        parents: set[tuple[str, str]] = set()
+        for concept in concepts:
+            found = []
+            parent = str(concept.metadata.get("parent") or concept.id)
+            for text, term in self.of(concept):
+                met = sum(any(low <= n <= high for n in numbers) for low, high in term.ranges[:1])
+                inside = len(spoken & term.needed) + len(spoken & term.may) + min(met, decimals)
+                if not inside:
+                    continue
+                covered = len(words & term.needed) + met
+                asked = len(term.needed) + len(term.ranges[:1])
+                value = inside * covered / ((len(spoken) + decimals) * asked)
+                if value > 0.0:
+                    found.append((text, value, len(spoken & term.needed) + met))
+                    if (text, parent) not in parents:
+                        parents.add((text, parent))
+                        whose[text] += 1
+            fitting.append(found)
+        most = max((said for found in fitting for _, value, said in found if value == 1.0), default=0)
+        return [_best(found, whose, most) for found in fitting]
 
 
-def fits(mention: str, concepts: Sequence[Concept], wording: Wording) -> list[Fit]:
-    """How a mention fits each of some concepts. A term that several of them have (but for siblings) says
-    less of each."""
-    words = frozenset(wording.stems(mention))
-    spoken = words - wording.optional or words
-    said = [terms_said(concept) for concept in concepts]
-    whose = _owners(zip(concepts, said, strict=True))
-    found = []
-    for terms in said:
-        alike = named = 0.0
-        for text in terms:
-            term = read_term(text, wording)
-            inside = len(spoken & (term.needed | term.may))
-            if not inside or not term.needed:
-                continue
-            covered = len(words & term.needed) / len(term.needed)
-            value = inside / len(spoken) * covered
-            if value > alike or value == 1.0:
-                value /= whose[text]
-                alike = max(alike, value)
-                if inside == len(spoken) and covered == 1.0:
-                    named = max(named, value)
-        found.append(Fit(alike, named))
-    return found
-
-
-def _owners(said: Iterable[tuple[Concept, Sequence[str]]]) -> Counter[str]:
-    """How many concepts have each term; siblings are one."""
-    pairs = {(t, str(c.metadata.get("parent") or c.id)) for c, terms in said for t in terms}
-    return Counter(t for t, _ in pairs)
+def _best(found: Sequence[tuple[str, float, int]], whose: Counter[str], most: int) -> Fit:
+    """The best of a concept's terms; ``most`` is how many words a term that is the mention has at most."""
+    alike = named = 0.0
+    for text, value, said in found:
+        shared = value / whose[text]
+        alike = max(alike, shared)
+        if value == 1.0 and said == most:
+            named = max(named, shared)
+    return Fit(alike, named)

@@ -23,17 +23,21 @@ from ..signatures.types import Fact
 from ..signatures.wording import Wording
 from .base import Program
 from .config import TrainedConfig
-from .evidence import PLAIN, Evidence, Known, gather
+from .evidence import Evidence, Known, gather
 from .generate import Generator
 from .learned import Judge, Learned, signs, sure
 from .logit import Logit
 from .precedents import describe
 from .serialize import Serializer
+from .terms import Terms
 from .together import CANDIDATES, Line, joint_tables, line_of
 from .trace import Query, Trace
 
 Beside = Callable[[Fact], Sequence[Fact]]
 """The facts that are tagged together with one in the same source context, itself among them."""
+
+DEFAULT = "unspecified NOS"
+"""What a taxonomy says of the concept for which nothing more is said; a mention does not say it."""
 
 BLOCK = 100
 """At most so many lines of one context are judged together."""
@@ -98,13 +102,13 @@ class Trained(Program):
         taxonomy: Taxonomy | None = None,
         config: TrainedConfig | None = None,
         beside: Beside | None = None,
-        wording: Wording = PLAIN,
+        wording: Wording | None = None,
     ) -> None:
         super().__init__(retriever, serializer, taxonomy, config or TrainedConfig())
         learned.check(self.taxonomy)
         learned.logit(self.config.scope, "table")
         self.precedents, self.learned, self.generator, self.beside = precedents, learned, generator, beside
-        self.wording = wording
+        self.terms = Terms(wording or Wording())
         self._known = Known(self.taxonomy)
         self._memo = _Memo()
 
@@ -131,7 +135,7 @@ class Trained(Program):
         """What speaks for each candidate of a fact."""
         scope = self.config.scope
         if worded(fact):
-            fact = fact.model_copy(update={"value": self.wording.expand(fact.value)})
+            fact = fact.model_copy(update={"value": self.terms.wording.expand(fact.value)})
         judge = self.learned.judge(fact, scope)
         named = bool(company_key(fact.company or ""))
         vote = self.precedents.vote(fact, "others" if named or scope == "others" else "own")
@@ -140,6 +144,10 @@ class Trained(Program):
         wheres = [Where(datatype=fact.datatype)] * len(queries)
         found = self.retriever.search([q.text for q in queries], self.config.K, wheres)
         searched = {q.form: r for q, r in zip(queries, found, strict=True)}
+        more: Sequence[str] = ()
+        if worded(fact):
+            [default] = self.retriever.search([f"{fact.value} {DEFAULT}"], self.config.K, wheres[:1])
+            more = default.ids
         evidence = gather(
             fact,
             self._known,
@@ -148,7 +156,8 @@ class Trained(Program):
             vote.ranking(self.config.K),
             searched,
             None if own is None else own.ranking(self.config.K),
-            self.wording,
+            self.terms,
+            more,
         )
         return Gathered(fact, judge, evidence, queries, own or vote)
 

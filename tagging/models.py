@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from .precedents import PrecedentSource, read_precedents
 from .train import TrainSettings, train
 from .weights import Progress
 
-VERSION = 1
+VERSION = 2
 """Of the recipe: kept models of another one are trained anew."""
 
 
@@ -59,10 +59,13 @@ class TrainedOnce:
     Args:
         source: the already-tagged facts.
         parts: of the rows.
-        judged: the facts that will be judged.
+        judged: facts that must not be fitted on: those of every split that is judged.
         settings: how it is trained.
-        on_note: told what is being done, in one line each.
+        on_note: told which model it is, and what is being done, in one line each.
         folder: where models are kept; None: ``$ABDUCE_MODELS``, else ``~/.cache/abduce/models``.
+        bundled: the model that comes with abduce: it is used where it was made so and has seen neither
+            company nor filing of the facts that are asked about.
+        asked: these.
     """
 
     def __init__(
@@ -73,7 +76,10 @@ class TrainedOnce:
         settings: TrainSettings | None = None,
         on_note: Callable[[str], None] = lambda line: None,
         folder: Path | None = None,
+        bundled: ModelFolder | None = None,
+        asked: Sequence[Fact] = (),
     ) -> None:
+        self.bundled, self.asked = bundled, asked
         self.source, self.parts, self.settings = source, parts, settings or TrainSettings()
         self.apart = frozenset(map(group_of, judged))
         self.on_note = on_note
@@ -91,13 +97,35 @@ class TrainedOnce:
     def __call__(self) -> Learned:
         with self._lock:
             if self._made is None:
-                place = self.kept / self.fingerprint
-                if not place.is_dir():
-                    self.on_note(f"training a model on {len(self.source.paths)} files; it is kept in {place}")
-                    made = train_from(self.source, self.parts, self.settings, self.apart, self._told())
-                    made.save(place)
-                self._made = Learned.open(place)
+                self._made = self._kept() or self._bundled() or self._trained()
             return self._made
+
+    @property
+    def place(self) -> Path:
+        """The folder in which it is kept."""
+        return self.kept / self.fingerprint
+
+    def _kept(self) -> Learned | None:
+        if not self.place.is_dir():
+            return None
+        self.on_note(f"the model trained before: {self.place}")
+        return Learned.open(self.place)
+
+    def _bundled(self) -> Learned | None:
+        if self.bundled is None:
+            return None
+        model = self.bundled()
+        seen = any(model.known(f) is not None or f.filing_id in model.filings for f in self.asked)
+        if seen or model.about.get("made") != self.fingerprint:
+            return None
+        self.on_note("the model that comes with abduce, which was trained on just these facts")
+        return model
+
+    def _trained(self) -> Learned:
+        self.on_note(f"training a model on {len(self.source.paths)} files; it is kept in {self.place}")
+        made = train_from(self.source, self.parts, self.settings, self.apart, self._told())
+        replace(made, about={**made.about, "made": self.fingerprint}).save(self.place)
+        return Learned.open(self.place)
 
     def _told(self) -> Progress:
         """Notes each new thing that training does."""

@@ -21,11 +21,11 @@ from ..retrievers.precedents.index import Precedents, Tagged
 from ..retrievers.precedents.loci import column_tokens, company_key, row_tokens
 from ..retrievers.taxonomy import Taxonomy
 from ..retrievers.towers.features import blocks_of, header_blocks, label_words, mention_blocks, worded
-from ..retrievers.towers.fit import Lesson, TowerSettings, train_towers
+from ..retrievers.towers.fit import Lesson, TowerSettings, reduced, train_towers
 from ..retrievers.towers.model import Quantised, Towers
 from ..retrievers.towers.vocabulary import Vocabulary
 from ..signatures.types import Concept
-from .weights import Progress, Weights
+from .weights import NAMED, Progress, Weights
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,9 @@ MANY = 40
 FIXED = Logit(
     FEATURES,
     tuple(
-        {"towers": 0.5, "share": 0.3, "own share": 0.3, "locus": 1.0, "phrases": 1.0}.get(n, 0.0)
+        {"towers": 0.5, "share": 0.3, "own share": 0.3, "locus": 1.0, "phrases": 1.0, "named": NAMED}.get(
+            n, 0.0
+        )
         for n in FEATURES
     ),
 )
@@ -51,7 +53,7 @@ LONG, SHARED = 100, 20
 """Characters of a term, and concepts that may share it, at most."""
 
 
-MENTIONS = TowerSettings(dimensions=96, epochs=16, batch=512, pseudo=0.5, rate=0.008)
+MENTIONS = TowerSettings(dimensions=96, kept=64, epochs=16, batch=512, pseudo=0.5, rate=0.008)
 """How towers are trained where the facts are worded mentions: half of a batch are terms of the taxonomy."""
 
 
@@ -216,11 +218,12 @@ class School:
         trained = train_towers(
             lesson, replace(chosen, seed=self.settings.seed), lambda done: on_progress(what, done)
         )
+        features, concepts = reduced(trained.features, trained.concepts, chosen.kept)
         return Towers(
             vocabulary.features,
-            Quantised.of(trained.features),
+            Quantised.of(features),
             self.ids,
-            Quantised.of(trained.concepts),
+            Quantised.of(concepts),
             trained.free,
             self.groups,
         )

@@ -90,7 +90,13 @@ class Weights:
                 if fact.modality == modality and concept in one.evidence.ids:
                     tables.append(one.evidence.table)
                     right.append(list(one.evidence.ids).index(concept))
-        return fit_logit(FEATURES, tables, right) if len(tables) >= LEAST else None
+        if len(tables) < LEAST:
+            return None
+        fitted = fit_logit(FEATURES, tables, right)
+        stands = [
+            max(w, NAMED) if name == "named" else w for name, w in zip(FEATURES, fitted.weights, strict=True)
+        ]
+        return Logit(FEATURES, tuple(stands))
 
     def _joint(
         self, program: Trained, alone: Sequence[Sequence[Alone]], sample: Sequence[Sequence[Tagged]]
@@ -139,6 +145,9 @@ def fit_confidence(signs: Sequence[Floats], right: npt.NDArray[np.bool_]) -> Log
     tables = [np.stack([values, np.zeros_like(values)]) for values in signs]
     return fit_logit((*SIGNS, "constant"), tables, (~right).astype(np.int64).tolist())
 
+
+NAMED = 4.0
+"""The least weight of a term that is the mention, word for word: it stands before all likeness."""
 
 LEAST = 100
 """Fewer facts of a modality get no weights of their own."""

@@ -29,7 +29,7 @@ from ...retrievers.taxonomy import Taxonomy
 from ...signatures.prompting import load_prompts
 from ...signatures.tokenize import tok_set
 from ...signatures.types import Fact
-from ...tagging.models import TrainedOnce
+from ...tagging.models import TrainedOnce, bundled_model
 from ...tagging.precedents import domain_precedents
 from ..report.breakdown import label_length
 from ..runs.code_version import code_version
@@ -140,7 +140,14 @@ class TaxonomyBench(Bench[TaxonomyTable, Spec]):
         parts = replace(parts, facts=FactsOf(session.examples))
         learned = ""
         if source is not None and any(learns(r.spec) for r in experiment.rows):
-            model = TrainedOnce(source, parts, self._judged(), on_note=session.note)
+            model = TrainedOnce(
+                source,
+                parts,
+                self._judged(),
+                on_note=session.note,
+                bundled=bundled_model(self.domain.name),
+                asked=FactsOf(session.examples),
+            )
             parts, learned = replace(parts, trained=model), model.fingerprint
         identity, ready = None, None
         for models in session.models.values():

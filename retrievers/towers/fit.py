@@ -28,6 +28,7 @@ class TowerSettings:
 
     Args:
         dimensions: of the common space.
+        kept: of them after training, at least 1.
         epochs: passes over the loci.
         batch: loci and pseudo-loci of one step.
         pseudo: share of a batch that are pseudo-loci, in [0, 1).
@@ -38,6 +39,7 @@ class TowerSettings:
     """
 
     dimensions: int = 128
+    kept: int = 96
     epochs: int = 5
     batch: int = 256
     pseudo: float = 0.25
@@ -135,6 +137,19 @@ def train_towers(
     concepts = lesson.words @ words.values
     concepts[free_of] += free.values[free_of]
     return Trained(features.values, np.asarray(concepts, dtype=np.float32), free_of)
+
+
+def reduced(features: Vectors, concepts: Vectors, kept: int) -> tuple[Vectors, Vectors]:
+    """Vectors of fewer dimensions whose products are as near as can be to those of all features and all
+    concepts: shapes (features, kept) and (concepts, kept); as they are where they have no more."""
+    if kept >= features.shape[1]:
+        return features, concepts
+    left, left_triangle = np.linalg.qr(features.astype(np.float64))
+    right, right_triangle = np.linalg.qr(concepts.astype(np.float64))
+    turned, sizes, back = np.linalg.svd(left_triangle @ right_triangle.T)
+    root = np.sqrt(sizes[:kept])
+    few = left @ turned[:, :kept] * root, right @ back.T[:, :kept] * root
+    return few[0].astype(np.float32), few[1].astype(np.float32)
 
 
 def _batches(

@@ -94,6 +94,12 @@ class Towers:
         )
         return found
 
+    def knows(self, blocks: Blocks) -> float:
+        """The share, in [0, 1], of the distinct features of a bag that are known."""
+        features = {feature for block in blocks for feature in block}
+        known = sum(feature in self.vocabulary.columns for feature in features)
+        return known / max(1, len(features))
+
     @property
     def width(self) -> int:
         return int(self.features.values.shape[1])

@@ -17,8 +17,11 @@ KIND = "learned"
 
 def write_concepts(writer: Writer, towers: Towers) -> None:
     """Write what all towers of a folder share: the concepts and their datatypes."""
+    names = list(dict.fromkeys(towers.groups))
+    place = {name: i for i, name in enumerate(names)}
     writer.texts("ids", TextColumn.of(towers.ids.tolist()))
-    writer.texts("groups", TextColumn.of(towers.groups))
+    writer.texts("groups", TextColumn.of(names))
+    writer.array("group", np.array([place[name] for name in towers.groups], dtype=np.int16))
 
 
 def write_towers(writer: Writer, name: str, towers: Towers) -> None:
@@ -33,7 +36,8 @@ def write_towers(writer: Writer, name: str, towers: Towers) -> None:
 
 def read_concepts(stored: Stored) -> tuple[list[str], list[str]]:
     """The concepts and their datatypes."""
-    return list(stored.texts("ids")), list(stored.texts("groups"))
+    names = list(stored.texts("groups"))
+    return list(stored.texts("ids")), [names[i] for i in stored.arrays["group"].tolist()]
 
 
 def read_towers(stored: Stored, name: str, ids: Sequence[str], groups: Sequence[str]) -> Towers:

@@ -205,8 +205,8 @@ def test_a_model_for_judging_is_trained_once_and_kept(parts, tmp_path):
         once = TrainedOnce(source, parts, judged, SETTINGS, told.append, tmp_path / "kept")
         model = once()
         assert model.groups[0] == {"00COMPAN"}
-    assert notes
-    assert not again
+    assert notes[0].startswith("training a model on 1 files")
+    assert again == [f"the model trained before: {once.place}"]
     assert ModelFolder(tmp_path / "kept" / once.fingerprint)().groups == model.groups
 
 
