@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..retrievers.precedents.columns import content_key, declared_end
 from ..retrievers.precedents.index import Tagged
 from ..retrievers.precedents.loci import company_key, same_company, value_key
-from ..retrievers.precedents.shelf import content_key, declared_end
 from ..retrievers.precedents.stored import Filing
 from ..retrievers.precedents.tokensets import key_of
 from ..signatures.types import Fact

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
+import command_line
 import dspy
 import pytest
 from abduce.data.domains import FINANCE
@@ -21,8 +22,9 @@ from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
-from abduce.signatures.types import Concept, Fact, SourceContext
+from abduce.signatures.types import Concept
 from hypothesis import settings
+from made_facts import cell, mention
 
 # A slow machine fails no property: examples are counted, never timed.
 settings.register_profile("abduce", deadline=None)
@@ -284,59 +286,20 @@ def root():
 def table_fact():
     """A cell of a small balance sheet."""
     table = "<table><tr><td></td><td>2024</td></tr><tr><td>Debt | Long-term</td><td>1,204</td></tr></table>"
-    return Fact(
-        fact_id="t1",
-        value="1,204",
-        datatype="monetaryItemType",
-        row_header="Debt | Long-term",
-        column_header="2024",
-        context=SourceContext(context_id="c1", text=table, modality="table"),
-    )
+    return cell("t1", "Debt | Long-term", value="1,204", text=table, context_id="c1")
 
 
 @pytest.fixture
 def text_fact():
     """A mention in a sentence."""
     text = "At year end the company owed $75 million under its term loan."
-    start = text.index("75")
-    return Fact(
-        fact_id="x1",
-        value="75",
-        modality="text",
-        datatype="monetaryItemType",
-        mention_start=start,
-        mention_end=start + 2,
-        context=SourceContext(context_id="c2", text=text),
-    )
+    return mention("x1", text, "75", context_id="c2", datatype="monetaryItemType")
 
 
-class Ran(SimpleNamespace):
-    """What a command did: ``code``, ``out``, ``err``; ``errors`` are the lines of ``err``."""
-
-    @property
-    def errors(self):
-        return self.err.strip().splitlines()
-
-
-@pytest.fixture
-def cli(monkeypatch, capsys):
-    """``cli("tag", "facts.jsonl")`` runs the command line in this process at 200 columns."""
-    from abduce.cli.main import main
-
-    def run(*arguments, columns=200):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.delenv("ABDUCE_DATA", raising=False)
-        monkeypatch.setattr("sys.argv", ["abduce", *map(str, arguments)])
-        capsys.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as e:
-            code = e.code or 0
-        said = capsys.readouterr()
-        return Ran(code=code, out=said.out, err=said.err)
-
-    return run
+@pytest.fixture(name="cli")
+def _cli():
+    """``cli("tag", "facts.jsonl")`` runs the command line in this process; see :mod:`command_line`."""
+    return command_line.cli
 
 
 CONCEPTS = [

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ...data.example import Example
-from ...data.folder import Fingerprint
 from ...data.kept import Chosen
 from ...programs.trace import Trace
 from ...retrievers.errors import InputError, describe
-from ...retrievers.files import replacing, write_text
+from .describe_run import describe_run
 from .folder import RunFolder, file_name
 from .log import RunLog, dumps, readable, write_line
 from .names import write_names
@@ -123,7 +122,8 @@ def run(
             works.append(work)
         if folder is not None:
             names = {"experiment": experiment, "data": data, "baseline": baseline}
-            _describe(folder, works, examples, codec, names, resolved)
+            about_rows = [(work.row, work.key) for work in works]
+            describe_run(folder, about_rows, examples, codec, names, resolved)
             folder.write_failures(_failures(works))
         session = _Session(works, examples, codec, retry_failed, keep, folder, on_progress)
         session.run(concurrency)
@@ -350,39 +350,6 @@ class _Session:
                     self.calls,
                 )
             )
-
-
-def _describe(
-    folder: RunFolder,
-    works: Sequence[_Work],
-    examples: Sequence[Example],
-    codec: Codec,
-    names: Mapping[str, str | None],
-    resolved: str,
-) -> None:
-    """Write what a report needs to read the folder without the experiment."""
-    if resolved:
-        write_text(folder.path / "resolved.toml", resolved)
-    printed = Fingerprint()
-    with replacing(folder.path / "examples.jsonl") as stream:
-        for e in examples:
-            gold = sorted(e.gold) if isinstance(e.gold, set | frozenset) else e.gold
-            told = {"id": e.id, "x": e.fingerprint(), "gold": gold}
-            line = dumps({**told, "cluster": e.cluster, "groups": dict(e.groups)})
-            printed.update(line)
-            stream.write(line)
-    rows = [
-        {
-            "row": w.row.name,
-            "file": f"rows/{file_name(w.row.name)}.log",
-            "key": w.key,
-            "seeds": list(w.row.seeds),
-            "reference": dict(w.row.reference),
-        }
-        for w in works
-    ]
-    about = {"codec": codec.name, "measures": list(codec.measures), "examples": printed.digits}
-    folder.write_manifest({**names, **about, "rows": rows})
 
 
 def _failures(works: Sequence[_Work]) -> Iterator[bytes]:

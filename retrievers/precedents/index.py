@@ -21,9 +21,10 @@ import numpy.typing as npt
 from ...signatures.types import Fact
 from ..base import Floats, Ranking
 from ..errors import InputError
+from .columns import Tagged
 from .companies import Companies
 from .loci import company_key, locus_of, value_key
-from .shelf import Memo, Scope, Shelf, Tagged
+from .shelf import Memo, Scope, Shelf
 from .weights import MENTION, TABLE, TEXT, Weights
 
 __all__ = ["Neighbour", "Precedents", "Scope", "Tagged", "Vote", "Weights"]

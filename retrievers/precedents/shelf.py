@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
-import html
 import itertools
-import re
 import threading
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...signatures.types import Fact
-from .companies import Companies
-from .loci import (
-    Locus,
-    Tokens,
-    column_tokens,
-    company_key,
-    context_tokens,
-    digits_of,
-    locus_of,
-    mention_tokens,
-    row_tokens,
-    value_key,
+from .columns import (
+    COLUMNS,
+    FIELDS,
+    KEPT,
+    KIND,
+    NOTHING,
+    CodeBook,
+    Pages,
+    Places,
+    SameValues,
+    Shown,
+    Tagged,
+    content_key,
+    declared_end,
+    year_number,
 )
-from .tokensets import Similarities, TokenSets, key_of
+from .companies import Companies
+from .loci import Locus, Tokens, company_key, context_tokens, value_key
+from .tokensets import Similarities, TokenSets
 from .weights import Weights
 
 Scope = Literal["others", "own"]
@@ -39,85 +38,6 @@ that say that their period ended later) too."""
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-_DECLARED = re.compile(r"[^ ]+ [^ ]+ (\d{4}-\d\d-\d\d)( amended)?")
-
-
-def declared_end(filing_id: str | None) -> str:
-    """The end of the period (ISO) that a filing's id declares (``ACMEINC 10-K 2024-12-31``); empty where it
-    declares none."""
-    match = _DECLARED.fullmatch(filing_id or "")
-    return match[1] if match else ""
-
-
-class Tagged(NamedTuple):
-    """One precedent: a fact, and the concept it was tagged with."""
-
-    fact: Fact
-    concept: str
-
-
-@dataclass
-class Codes:
-    """Values as numbers, in the order they come."""
-
-    numbers: dict[Any, int] = field(default_factory=dict)
-
-    def __call__(self, value: Any) -> int:
-        return self.numbers.setdefault(value, len(self.numbers))
-
-    def get(self, value: Any) -> int:
-        return self.numbers.get(value, -1)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-
-_FIELDS = ("header", "chain", "column", "mention")
-_KIND = ("period", "digits", "year")
-COLUMNS = (*_FIELDS, *"context page content company filing datatype concept".split(), *_KIND)
-"""What makes two precedents the same voter, each a code or a number."""
-
-KEPT = (*COLUMNS[: -len(_KIND)], "kind")
-"""The columns of a shelf; ``kind`` numbers its kinds: period, digits and year."""
-
-
-class Shown(NamedTuple):
-    """A precedent as people see it. ``where`` is its row header, or what stands around a mention."""
-
-    fact_id: str
-    filing_id: str
-    company: str
-    where: str
-    column_header: str
-
-    @classmethod
-    def of(cls, fact: Fact) -> Shown:
-        start, end = fact.mention_start or 0, fact.mention_end or 0
-        where = fact.row_header or fact.context.text[max(0, start - 60) : end + 50]
-        return cls(fact.fact_id, fact.filing_id or "", fact.company or "", where, fact.column_header or "")
-
-
-class SameValues(NamedTuple):
-    """Which groups have a figure of a company: hashes of both, ascending, and the group of each."""
-
-    keys: npt.NDArray[np.uint32]
-    groups: npt.NDArray[np.int32]
-
-    @classmethod
-    def of(cls, found: Mapping[tuple[int, str], set[int]]) -> SameValues:
-        keys = np.repeat([cls.key(*pair) for pair in found], [len(g) for g in found.values()])
-        groups = np.fromiter(itertools.chain.from_iterable(found.values()), dtype=np.int32, count=len(keys))
-        order = np.lexsort((groups, keys))
-        return cls(keys[order].astype(np.uint32), groups[order])
-
-    @staticmethod
-    def key(company: int, value: str) -> int:
-        return key_of((str(company), value)) & 0xFFFFFFFF
-
-    def find(self, company: int, value: str) -> npt.NDArray[np.int32]:
-        key = np.uint32(self.key(company, value))
-        return self.groups[np.searchsorted(self.keys, key) : np.searchsorted(self.keys, key, "right")]
 
 
 class Shelf:
@@ -141,7 +61,7 @@ class Shelf:
         columns: Mapping[str, npt.NDArray[Any]],
         kinds: npt.NDArray[np.int32],
         sets: Mapping[str, TokenSets],
-        codes: Mapping[str, Codes],
+        codes: Mapping[str, CodeBook],
         concepts: Sequence[str],
         values: SameValues,
         shown: Sequence[Shown],
@@ -157,10 +77,10 @@ class Shelf:
     @classmethod
     def of(cls, tagged: Sequence[Tagged], companies: Companies) -> Shelf:
         """The shelf of some precedents, at least one."""
-        codes = {name: Codes() for name in COLUMNS}
+        codes = {name: CodeBook() for name in COLUMNS}
         groups: dict[tuple[int, ...], int] = {}
         shown: list[Shown] = []
-        pages, places = _Pages(), _Places(codes)
+        pages, places = Pages(), Places(codes)
         values: dict[tuple[int, str], set[int]] = {}
         filing, datatype, tag = (codes[name] for name in ("filing", "datatype", "concept"))
         for fact, concept in tagged:
@@ -169,7 +89,7 @@ class Shelf:
             context, page, content = pages(fact, codes)
             group = (
                 *(header, chain, column, mention, context, page, content, company, filing(fact.filing_id)),
-                *(datatype(fact.datatype), tag(concept), period, digits, _year(fact.taxonomy_year)),
+                *(datatype(fact.datatype), tag(concept), period, digits, year_number(fact.taxonomy_year)),
             )
             number = groups.setdefault(group, len(groups))
             if number == len(shown):
@@ -178,10 +98,10 @@ class Shelf:
         n, width = len(groups), len(COLUMNS)
         rows = np.fromiter(itertools.chain.from_iterable(groups), dtype=np.int32, count=n * width)
         table = rows.reshape(n, width)
-        kinds, kind = np.unique(table[:, -len(_KIND) :], axis=0, return_inverse=True)
+        kinds, kind = np.unique(table[:, -len(KIND) :], axis=0, return_inverse=True)
         columns = dict(zip(COLUMNS, np.ascontiguousarray(table.T), strict=True))
         columns["kind"] = kind.astype(np.int32).ravel()
-        sets = {name: TokenSets(list(codes[name].numbers)) for name in _FIELDS}
+        sets = {name: TokenSets(list(codes[name].numbers)) for name in FIELDS}
         sets |= {name: TokenSets(found) for name, found in pages.tokens.items()}
         return cls(
             {name: columns[name] for name in KEPT},
@@ -192,7 +112,7 @@ class Shelf:
             SameValues.of(values),
             shown,
             companies,
-            max((_year(t.fact.taxonomy_year) for t in tagged), default=0),
+            max((year_number(t.fact.taxonomy_year) for t in tagged), default=0),
         )
 
     def allowed(self, fact: Fact, scope: Scope, memo: Memo, left_out: frozenset[str] = frozenset()) -> Voters:
@@ -256,7 +176,7 @@ class Shelf:
     ) -> Similarities:
         """The log-linear score of each group, summed over the distinct values of each column first."""
         total = np.zeros(len(voters), dtype=np.float32)
-        for name in _FIELDS:
+        for name in FIELDS:
             weight, bonus = getattr(weights, name), getattr(weights, f"same_{name}")
             if not (weight or bonus):
                 continue
@@ -352,83 +272,7 @@ class Voters:
         return self._own[name]
 
 
-NOTHING = b"-"
-"""The content of a query's empty source context, which is no precedent's."""
-
-
-_MARKUP = re.compile(r"<[^>]*>")
-_NO_LETTER = re.compile(r"[\W_]+")
-
-
-def content_key(text: str, table: bool = False) -> bytes:
-    """What tells the texts of source contexts apart: a hash of their letters and digits, in their order.
-
-    Another copy of a text (line ends, white space, Unicode form, kinds of quotation marks; of a ``table`` its
-    markup too) has the same key. Empty for a text that has none of them, which tells nothing.
-    """
-    shown = html.unescape(_MARKUP.sub(" ", text)) if table else text
-    letters = _NO_LETTER.sub("", unicodedata.normalize("NFC", shown))
-    return (
-        hashlib.blake2b(letters.encode("utf-8", "surrogatepass"), digest_size=8).digest() if letters else b""
-    )
-
-
-class _Pages:
-    """The source contexts of precedents. One of a tags file is known by the windows that its lines show:
-    each text of an id is a page of its own, and has its own tokens."""
-
-    def __init__(self) -> None:
-        self.tokens: dict[str, list[Tokens]] = {"context": [], "preceding": []}
-        self._seen: dict[int, tuple[int, int, int]] = {}
-
-    def __call__(self, fact: Fact, codes: Mapping[str, Codes]) -> tuple[int, int, int]:
-        """The codes of a fact's context id, of its page and of its content."""
-        known = self._seen.get(id(fact.context))  # facts share their context
-        if known is None:
-            table = fact.modality == "table"
-            id_, content = fact.context.context_id, content_key(fact.context.text, table)
-            page = codes["page"]((id_, content))
-            known = (codes["context"](id_), page, codes["content"](content))
-            self._seen[id(fact.context)] = known
-            if page == len(self.tokens["context"]):
-                self.tokens["context"].append(context_tokens(fact.context.text, table))
-                self.tokens["preceding"].append(context_tokens(fact.context.preceding_text, False))
-        return known
-
-
-class _Places:
-    """The codes of loci. Cells of a row share its header, cells of a column its header: each is read once."""
-
-    def __init__(self, codes: Mapping[str, Codes]) -> None:
-        self._codes = [codes[name] for name in _FIELDS]
-        self._rows: dict[str | None, tuple[int, int]] = {}
-        self._columns: dict[str | None, tuple[int, int]] = {}
-
-    def __call__(self, fact: Fact) -> tuple[int, int, int, int, int, int]:
-        """Header, chain, column, mention, period and number of digits of a fact's locus."""
-        header, chain, column, mention = self._codes
-        words = mention(mention_tokens(fact.value))
-        if fact.modality != "table":
-            locus = locus_of(fact)
-            codes = header(locus.header), chain(locus.chain), column(locus.column)
-            return (*codes, words, locus.period, locus.digits)
-        row = self._rows.get(fact.row_header)
-        if row is None:
-            leaf, whole = row_tokens(fact.row_header or "")
-            row = self._rows[fact.row_header] = header(leaf), chain(whole)
-        above = self._columns.get(fact.column_header)
-        if above is None:
-            tokens, period = column_tokens(fact.column_header or "")
-            above = self._columns[fact.column_header] = column(tokens), period
-        return row[0], row[1], above[0], words, above[1], digits_of(fact)
-
-
-@lru_cache(maxsize=1000)
-def _year(year: str | None) -> int:
-    return int(year) if year and year.isdigit() else 0
-
-
-class Near(NamedTuple):
+class ContextTokens(NamedTuple):
     """What of a fact's source context is compared: the tokens of its text and of the text above it, and the
     key of its content."""
 
@@ -442,7 +286,7 @@ class Memo(threading.local):
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, Tokens], Similarities] = {}
-        self._contexts: dict[tuple[str, int], Near] = {}
+        self._contexts: dict[tuple[str, int], ContextTokens] = {}
         self._voters: dict[Any, Voters] = {}
 
     def similarity(self, sets: TokenSets, tokens: Tokens) -> Similarities:
@@ -451,12 +295,12 @@ class Memo(threading.local):
     def voters(self, key: Any, find: Callable[[], Voters]) -> Voters:
         return _kept(self._voters, key, find, 8)
 
-    def context(self, fact: Fact) -> Near:
+    def context(self, fact: Fact) -> ContextTokens:
         context = fact.context
         return _kept(
             self._contexts,
             (context.context_id, hash((context.text, context.preceding_text))),
-            lambda: Near(
+            lambda: ContextTokens(
                 context_tokens(context.text, fact.modality == "table"),
                 context_tokens(context.preceding_text, False),
                 content_key(context.text, fact.modality == "table"),

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from ..columns import TextColumn
 from ..errors import InputError
 from ..store import Stored, Writer, open_index, trusting, writing
+from .columns import KEPT, CodeBook, SameValues, Shown
 from .companies import Companies
 from .index import Precedents
-from .shelf import KEPT, Codes, SameValues, Shelf, Shown
+from .shelf import Shelf
 from .tokensets import TokenSets
 from .weights import MENTION, TABLE, TEXT, Weights
 
@@ -222,8 +223,8 @@ def _shelf(stored: Stored, name: str, companies: Companies, latest: int) -> Shel
         keys = arrays.get(f"{at}.keys", np.zeros(0, dtype=np.uint64))
         return TokenSets.stored(list(_read_texts(stored, at)), owners, starts, norms.astype(np.float64), keys)
 
-    def coded(values: Iterable[Any]) -> Codes:
-        return Codes({value: number for number, value in enumerate(values)})
+    def coded(values: Iterable[Any]) -> CodeBook:
+        return CodeBook({value: number for number, value in enumerate(values)})
 
     def part(of: str) -> tuple[npt.NDArray[Any], TextColumn]:
         return arrays[f"{name}.shown.{of}"], _read_texts(stored, f"{name}.shown.{of}.texts")

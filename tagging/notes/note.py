@@ -10,7 +10,7 @@ from pathlib import Path
 from ...retrievers.errors import InputError
 from ...retrievers.files import Row, read_rows, refuse_duplicate
 from ...retrievers.outside import open_outside
-from ...retrievers.precedents.shelf import content_key
+from ...retrievers.precedents.columns import content_key
 from ...signatures.letters import fold, folded_with_places
 from ...signatures.types import Fact, SourceContext
 

@@ -9,11 +9,10 @@ import json
 import pytest
 from abduce.asking.asker import Answer, Asker
 from abduce.cli.ask import read_options
-from abduce.cli.main import app
 from abduce.retrievers.errors import InputError
+from command_line import cli
 from openai_stub import Status, completion
 from qa_data import rag_reply
-from typer.testing import CliRunner
 
 QUESTION = "Which hormone lowers blood sugar?"
 
@@ -29,13 +28,13 @@ def model(stub_model):
 
 
 def ask(folder, *more):
-    return CliRunner().invoke(app, ["ask", QUESTION, "--data", str(folder), *more])
+    return cli("ask", QUESTION, "--data", str(folder), *more)
 
 
 def asked(folder, model, *more):
     found = ask(folder, "--url", model.url, "--model", "stub-model", "--json", *more)
-    assert found.exit_code == 0, found.output
-    return json.loads(found.stdout)
+    assert found.code == 0, found.said
+    return json.loads(found.out)
 
 
 def test_hcqr_shows_where_its_evidence_comes_from(folder, model):
@@ -60,7 +59,7 @@ def test_the_page(folder, model):
         "insulin|glucagon",
         "--gold",
         "glucagon",
-    ).stdout
+    ).out
     for part in ("Answer: A", "(gold)", "Working hypothesis", "q2", "Evidence", "Judge: Not Useful"):
         assert part in page
 
@@ -72,9 +71,9 @@ def test_an_answer_stands_where_the_judge_cannot_be_asked(folder, model):
     )
     options = ("--url", model.url, "--model", "stub-model", "--options", "insulin|glucagon", "--gold", "A")
     found = ask(folder, *options)
-    assert found.exit_code == 0
-    assert "Answer: A" in found.stdout
-    assert "Judge: could not be asked (LMAuthError" in " ".join(found.stdout.split())
+    assert found.code == 0
+    assert "Answer: A" in found.out
+    assert "Judge: could not be asked (LMAuthError" in " ".join(found.out.split())
 
 
 def test_no_options_are_proposed(folder, model):
@@ -94,9 +93,9 @@ def test_every_program(program, folder, model):
 def test_retrieval_only_needs_no_model(folder, monkeypatch):
     monkeypatch.delenv("ABDUCE_LM", raising=False)
     found = ask(folder, "--options", "insulin,glucagon", "--no-answer", "--json")
-    assert found.exit_code == 0, found.output
-    data = json.loads(found.stdout)
-    assert "corpus medical, 4 passages" in found.stderr
+    assert found.code == 0, found.said
+    data = json.loads(found.out)
+    assert "corpus medical, 4 passages" in found.err
     assert data["answer"] is None
     assert data["evidence"][0]["id"] == "p1"
     assert [(q["name"], q["text"]) for q in data["queries"]] == [
@@ -107,7 +106,7 @@ def test_retrieval_only_needs_no_model(folder, monkeypatch):
 def test_without_a_model_it_is_evidence_and_no_advice(folder, monkeypatch):
     monkeypatch.delenv("ABDUCE_LM", raising=False)
     asking = ("--options", "insulin,glucagon,oxytocin", "--no-answer")
-    page, data = ask(folder, *asking).stdout, ask(folder, *asking, "--json").stdout
+    page, data = ask(folder, *asking).out, ask(folder, *asking, "--json").out
     for word in ("HCQR", "ypothesis"):
         assert word not in page
         assert word not in data
@@ -151,7 +150,7 @@ def test_citations_are_checked_against_the_context(folder, model):
     assert found["cited"] == [1, 2]
     assert found["counters"]["invented_citations"] == 3  # [9], document 7, option Z
     assert found["counters"]["unfound_sentences"] == 1
-    page = ask(folder, "--url", model.url, "--model", "stub-model", *options).stdout
+    page = ask(folder, "--url", model.url, "--model", "stub-model", *options).out
     assert "rests on [1], [2]" in page
     assert "- [2] Glucagon raises blood sugar." in page
 
@@ -194,17 +193,17 @@ def test_a_file_of_questions(folder, model, tmp_path):
     path, out = tmp_path / "questions.csv", tmp_path / "answers.csv"
     path.write_text(QUESTIONS_CSV)
     command = ["ask", str(path), "--data", str(folder), "--url", model.url, "--model", "stub-model"]
-    done = CliRunner().invoke(app, [*command, "--out", str(out)])
-    assert done.exit_code == 0, done.output
+    done = cli(*command, "--out", str(out))
+    assert done.code == 0, done.said
     rows = list(csv.DictReader(out.open()))
     assert [(r["id"], r["answer_text"], r["right"], r["exact"]) for r in rows] == [
         ("q1", "insulin", "True", "True"), ("q2", "insulin", "False", "False"),
         ("q3", "insulin", "True", "False"),
     ]  # fmt: skip
     assert rows[0]["passages"].split()[0] == "p1"
-    lines = CliRunner().invoke(app, [*command, "--json"]).stdout.splitlines()
+    lines = cli(*command, "--json").out.splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["q1", "q2", "q3"]
-    page = CliRunner().invoke(app, command).stdout
+    page = cli(*command).out
     assert "2 of 3 right, 1 of them letter for letter" in " ".join(page.split())
 
 
@@ -237,8 +236,8 @@ def test_one_failed_question_of_many_is_its_own(folder, model, tmp_path):
 def test_bad_calls_with_a_file(more, message, folder, tmp_path):
     path = tmp_path / "questions.csv"
     path.write_text(QUESTIONS_CSV)
-    done = CliRunner().invoke(app, ["ask", str(path), "--data", str(folder), *more])
-    assert message in str(done.exception)
+    done = cli("ask", str(path), "--data", str(folder), *more)
+    assert message in done.err
 
 
 def test_a_folder_of_the_users_own_texts(tmp_path, folder):
@@ -247,20 +246,20 @@ def test_a_folder_of_the_users_own_texts(tmp_path, folder):
     (notes / "gout.md").write_text("# Gout\n\nUric acid forms crystals in a joint.")
     (notes / "sub" / "lease.txt").write_text("The tenant signs the lease. The landlord keeps a copy.")
     question = ("ask", "Who signs the lease?", "--data", str(folder), "--no-answer", "--json")
-    found = CliRunner().invoke(app, [*question, "--corpus", str(notes)])
-    assert found.exit_code == 0, found.output
-    evidence = json.loads(found.stdout)["evidence"]
+    found = cli(*question, "--corpus", str(notes))
+    assert found.code == 0, found.said
+    evidence = json.loads(found.out)["evidence"]
     assert [(e["id"], e["source"]) for e in evidence] == [("sub/lease_0", "lease.txt")]
-    alone = CliRunner().invoke(app, [*question, "--corpus", str(notes / "gout.md")])
-    assert json.loads(alone.stdout)["evidence"] == []  # not a word of the question: nothing is found
+    alone = cli(*question, "--corpus", str(notes / "gout.md"))
+    assert json.loads(alone.out)["evidence"] == []  # not a word of the question: nothing is found
 
 
 def test_a_file_names_the_model(folder, model, tmp_path, monkeypatch):
     file = tmp_path / "lm.toml"
     file.write_text(f'[lm]\nkind = "vllm"\nmodel = "stub-model"\nbase_url = "{model.url}"\n')
-    assert ask(folder, "--options", "a,b", "--lm", str(file), "--program", "Simple RAG").exit_code == 0
+    assert ask(folder, "--options", "a,b", "--lm", str(file), "--program", "Simple RAG").code == 0
     monkeypatch.setenv("ABDUCE_LM", str(file))
-    assert ask(folder, "--options", "a,b", "--program", "Simple RAG").exit_code == 0
+    assert ask(folder, "--options", "a,b", "--program", "Simple RAG").code == 0
 
 
 @pytest.mark.parametrize(
@@ -284,13 +283,13 @@ def test_a_file_names_the_model(folder, model, tmp_path, monkeypatch):
 def test_bad_input(more, message, folder, monkeypatch):
     monkeypatch.delenv("ABDUCE_LM", raising=False)
     found = ask(folder, *more)
-    assert isinstance(found.exception, InputError), found.output
-    assert message in str(found.exception)
+    assert found.code == 2, found.said
+    assert message in found.err
 
 
 def test_an_empty_question(folder):
-    found = CliRunner().invoke(app, ["ask", " ", "--data", str(folder), "--no-answer"])
-    assert isinstance(found.exception, InputError)
+    found = cli("ask", " ", "--data", str(folder), "--no-answer")
+    assert found.code == 2
 
 
 @pytest.mark.parametrize(
@@ -339,7 +338,7 @@ def test_the_callers_own_model_is_asked(folder, model):
 
 
 def build(*arguments):
-    return CliRunner().invoke(app, ["data", "build", "corpus", *map(str, arguments)])
+    return cli("data", "build", "corpus", *arguments)
 
 
 def test_build_corpus_from_files_and_folders(tmp_path, folder):
@@ -350,7 +349,7 @@ def test_build_corpus_from_files_and_folders(tmp_path, folder):
     rows.write_text(json.dumps({"id": "x", "title": "T", "content": "One. Two.", "url": "u"}) + "\n")
     out = tmp_path / "passages.jsonl.gz"
     done = build(notes, rows, "--out", out, "--size", 500)
-    assert done.exit_code == 0, done.output
+    assert done.code == 0, done.said
     with gzip.open(out, "rt") as stream:
         made = [json.loads(line) for line in stream]
     assert [p["id"] for p in made] == ["gout_0", "gout_1", "gout_2", "gout_3", "x_0"]
@@ -358,7 +357,7 @@ def test_build_corpus_from_files_and_folders(tmp_path, folder):
     assert made[-1] == {"id": "x_0", "title": "T", "content": "One. Two.", "url": "u"}
     assert all(len(p["content"]) <= 500 and p["content"].endswith(".") for p in made)
     found = ask(folder, "--options", "a,b", "--no-answer", "--json", "--corpus", str(out))
-    assert found.exit_code == 0, found.output
+    assert found.code == 0, found.said
 
 
 def test_build_corpus_complains_and_writes_nothing(tmp_path):
@@ -372,15 +371,15 @@ def test_build_corpus_complains_and_writes_nothing(tmp_path):
     ]:
         rows.write_text(f"{good}\n{bad}\n")
         failed = build(rows, "--out", out)
-        assert isinstance(failed.exception, InputError)
-        assert message in str(failed.exception)
+        assert failed.code == 2
+        assert message in failed.err
         assert not out.exists()
         done = build(rows, "--out", out, "--skip-bad")
-        assert "1 skipped" in done.output
+        assert "1 skipped" in done.said
         out.unlink()
     for arguments, message in [
         ((tmp_path / "none.jsonl", "--out", out), "no such file"),
         ((rows, "--out", tmp_path / "out.csv"), "must end in .jsonl"),
         ((tmp_path / "none.docx", "--out", out), "is none of"),
     ]:
-        assert message in str(build(*arguments).exception)
+        assert message in build(*arguments).err

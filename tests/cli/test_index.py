@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from abduce.cli.main import app
 from abduce.data.build.index import parse_settings
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.corpus import Corpus
-from abduce.retrievers.errors import InputError
 from abduce.retrievers.registry import build
 from abduce.retrievers.settings import BuiltRetrievers, named
-from typer.testing import CliRunner
+from command_line import cli
 
 ROWS = [
     {"id": "C1", "label": "Cash", "definition": "Money at hand.", "datatype": "monetaryItemType"},
@@ -29,60 +27,60 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def run(*arguments: str | Path) -> Any:
-    return CliRunner().invoke(app, ["index", *map(str, arguments)])
+    return cli("index", *arguments)
 
 
 def test_build_info_verify(tmp_path: Path) -> None:
     source, out = write(tmp_path / "t.jsonl", ROWS), tmp_path / "t.index"
     built = run("build", source, out, "--set", "k1=0.9", "--set", "tokenizer=tok")
-    assert built.exit_code == 0, built.output
-    assert "2 concepts of 't'" in built.stdout
+    assert built.code == 0, built.said
+    assert "2 concepts of 't'" in built.out
     assert build(collection=None, **named(str(out))).search(["cash"], 1)[0].ids == ["C1"]
     told = run("info", out)
-    assert "k1 = 0.9" in told.stdout
-    assert "t, 2 documents of label + definition" in told.stdout
-    assert json.loads(run("info", out, "--json").stdout)["collection"]["count"] == 2
-    assert "every hash matches" in run("verify", out).stdout
+    assert "k1 = 0.9" in told.out
+    assert "t, 2 documents of label + definition" in told.out
+    assert json.loads(run("info", out, "--json").out)["collection"]["count"] == 2
+    assert "every hash matches" in run("verify", out).out
     data = out / "weights.npy"
     data.write_bytes(data.read_bytes()[:-1])
     broken = run("verify", out)
-    assert broken.exit_code == 1
-    assert "weights.npy" in broken.stderr
+    assert broken.code == 1
+    assert "weights.npy" in broken.err
 
 
 def test_passages(tmp_path: Path) -> None:
     source = write(tmp_path / "p.jsonl", PASSAGES)
     built = run("build", source, tmp_path / "p.index", "--passages")
-    assert built.exit_code == 0, built.output
+    assert built.code == 0, built.said
     passages = build(collection=None, **named(str(tmp_path / "p.index")))
     assert passages.search(["temperature"], 1)[0].ids == ["p1"]
 
 
 def test_an_experiment_runs_on_an_index_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ABDUCE_DATA", raising=False)
-    assert run("build", "finance", tmp_path / "gaap.index").exit_code == 0
-    assert run("build", "medical", tmp_path / "medical.index").exit_code == 0
+    assert run("build", "finance", tmp_path / "gaap.index").code == 0
+    assert run("build", "medical", tmp_path / "medical.index").code == 0
     few = ("--limit", "20", "--intervals")
     for arguments, other in (
         (("finance-no-model", "--row", "locus", *few), "medical"),
         (("hcqr-no-model", "--row", "question", *few), "gaap"),
     ):
         plain, stored, wrong = (
-            CliRunner().invoke(app, ["eval", *arguments, *more])
+            cli("eval", *arguments, *more)
             for more in (
                 (),
                 ("--retriever", str(tmp_path / ("gaap.index" if other == "medical" else "medical.index"))),
                 ("--retriever", str(tmp_path / f"{other}.index")),
             )
         )
-        assert plain.exit_code == stored.exit_code == 0, stored.output
-        assert stored.stdout == plain.stdout
-        assert isinstance(wrong.exception, InputError)
-        assert f"{other}.index: was built from another" in str(wrong.exception)
+        assert plain.code == stored.code == 0, stored.said
+        assert stored.out == plain.out
+        assert wrong.code == 2
+        assert f"{other}.index: was built from another" in wrong.err
 
 
 def evaluated(*arguments: str | Path) -> Any:
-    return CliRunner().invoke(app, ["eval", *map(str, arguments)])
+    return cli("eval", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +92,14 @@ def test_an_index_that_was_built_anew_is_not_resumed(
 ) -> None:
     monkeypatch.delenv("ABDUCE_DATA", raising=False)
     index, out = tmp_path / "i", tmp_path / "run"
-    assert run("build", source, index).exit_code == 0
+    assert run("build", source, index).code == 0
     told = ("--row", row, "--retriever", index, "--intervals")
-    assert evaluated(experiment, *told, "--limit", "20", "--out", out).exit_code == 0
-    assert run("build", source, index, "--set", "k1=0.1", "--set", "b=0.0", "--overwrite").exit_code == 0
+    assert evaluated(experiment, *told, "--limit", "20", "--out", out).code == 0
+    assert run("build", source, index, "--set", "k1=0.1", "--set", "b=0.0", "--overwrite").code == 0
     mixed = evaluated(experiment, *told, "--limit", "40", "--out", out)
     fresh = evaluated(experiment, *told, "--limit", "40")
-    assert mixed.exit_code == 0, mixed.output
-    assert mixed.stdout.partition("Results, traces")[0].split() == fresh.stdout.split()
+    assert mixed.code == 0, mixed.said
+    assert mixed.out.partition("Results, traces")[0].split() == fresh.out.split()
 
 
 def test_a_refused_index_leaves_no_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +107,7 @@ def test_a_refused_index_leaves_no_run_folder(tmp_path: Path, monkeypatch: pytes
     run("build", write(tmp_path / "t.jsonl", ROWS), tmp_path / "t.index")
     told = ("--retriever", tmp_path / "t.index", "--out", tmp_path / "run", "--limit", "2")
     found = evaluated("finance-no-model", "--row", "locus", *told)
-    assert "another taxonomy: 't' of 2 concepts, where 'us-gaap-2024' of 17,388" in str(found.exception)
+    assert "another taxonomy: 't' of 2 concepts, where 'us-gaap-2024' of 17,388" in found.err
     assert not (tmp_path / "run").exists()
 
 
@@ -118,7 +116,7 @@ def test_a_stored_index_of_passages_keeps_its_weight_of_coverage(
     set_: tuple[str, ...], w_cov: float, tmp_path: Path
 ) -> None:
     source = write(tmp_path / "p.jsonl", PASSAGES)
-    assert run("build", source, tmp_path / "i", "--passages", *set_).exit_code == 0
+    assert run("build", source, tmp_path / "i", "--passages", *set_).code == 0
     retriever = BuiltRetrievers(Corpus.load(source), {"kind": "bm25", "index": str(tmp_path / "i")})({})
     assert isinstance(retriever, BM25Retriever)
     assert retriever.w_cov == w_cov
@@ -134,17 +132,17 @@ def test_a_stored_index_of_passages_keeps_its_weight_of_coverage(
     ],
 )
 def test_a_retriever_that_cannot_be(experiment: str, retriever: str, message: str) -> None:
-    found = CliRunner().invoke(app, ["eval", experiment, "--limit", "2", "--retriever", retriever])
-    assert isinstance(found.exception, InputError)
-    assert message in str(found.exception)
+    found = cli("eval", experiment, "--limit", "2", "--retriever", retriever)
+    assert found.code == 2
+    assert message in found.err
 
 
 def test_milvus_says_what_lite_cannot_do(tmp_path: Path) -> None:
     pytest.importorskip("milvus_lite")
     source = write(tmp_path / "t.jsonl", ROWS)
     built = run("build", source, tmp_path / "m.db", "--kind", "milvus", "--set", "field=bm25")
-    assert built.exit_code == 0, built.output
-    assert "one process at a time" in built.stdout
+    assert built.code == 0, built.said
+    assert "one process at a time" in built.out
 
 
 @pytest.mark.parametrize(
@@ -165,9 +163,9 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "t.jsonl", ROWS)
-    with pytest.raises(InputError, match=message) as caught:
-        CliRunner().invoke(app, ["index", *arguments], catch_exceptions=False)
-    assert "\n" not in str(caught.value)
+    found = cli("index", *arguments)
+    assert (found.code, len(found.errors)) == (2, 1)
+    assert message in found.err
     assert [p.name for p in tmp_path.iterdir()] == ["t.jsonl"]
 
 

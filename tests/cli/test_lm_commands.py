@@ -7,7 +7,6 @@ import threading
 
 import dspy
 import pytest
-from abduce.cli.main import app
 from abduce.data.domains import FINANCE
 from abduce.data.folder import DataFolder
 from abduce.eval.experiments.evaluate import evaluate
@@ -18,8 +17,8 @@ from abduce.programs.calls import NoModel
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.errors import InputError
 from abduce.signatures.dimensions import load_schema
+from command_line import cli
 from openai_stub import Status, Stub
-from typer.testing import CliRunner
 
 ROWS = """
 [[row]]
@@ -55,21 +54,21 @@ def experiment(tmp_path, url, lm="", rows=ROWS):
 
 
 def run(*words):
-    return CliRunner().invoke(app, list(words))
+    return cli(*words)
 
 
 def test_an_experiment_runs_on_a_served_model_and_says_what_it_cost(stub, tmp_path, monkeypatch):
     monkeypatch.setenv("VLLM_API_KEY", "sk-secret")
     out = tmp_path / "run"
     done = run("eval", experiment(tmp_path, stub.url), "--limit", "4", "--out", str(out))
-    assert done.exit_code == 0, done.output
-    assert "model calls" in done.output
+    assert done.code == 0, done.said
+    assert "model calls" in done.said
     resolved = (out / "resolved.toml").read_text(encoding="utf-8")
     assert 'model = "Qwen/Qwen3-32B"' in resolved
     records = [r for f in (out / "rows").iterdir() for r in read_lines(f)]
     stages = [c["stage"] for r in records if "trace" in r for c in r["trace"]["calls"]]
     assert set(stages) == {"generator", "verifier", "selector"}
-    everything = [done.output, *(f.read_text("utf-8", "replace") for f in out.rglob("*") if f.is_file())]
+    everything = [done.said, *(f.read_text("utf-8", "replace") for f in out.rglob("*") if f.is_file())]
     assert all("sk-secret" not in text for text in everything)
 
 
@@ -78,7 +77,7 @@ def test_the_resolved_file_runs_the_same_and_the_cache_answers(stub, tmp_path):
     run("eval", experiment(tmp_path, stub.url), "--limit", "3", "--out", str(first))
     asked = len(stub.bodies)
     done = run("eval", str(first / "resolved.toml"), "--limit", "3", "--out", str(again))
-    assert done.exit_code == 0, done.output
+    assert done.code == 0, done.said
     assert len(stub.bodies) == asked > 0
     run("eval", str(first / "resolved.toml"), "--limit", "3", "--no-cache")
     assert len(stub.bodies) > asked
@@ -95,8 +94,8 @@ def test_a_server_that_refuses_some_facts_costs_those_facts_only(stub, tmp_path)
     out = tmp_path / "run"
     rows = '[[row]]\nname = "one"\nprogram = "one-pass structured"\n'
     done = run("eval", experiment(tmp_path, stub.url, rows=rows), "--limit", "9", "--out", str(out))
-    assert done.exit_code == 0, done.output
-    assert "faults: refused 3" in done.output
+    assert done.code == 0, done.said
+    assert "faults: refused 3" in done.said
     reasons = (out / "failures.jsonl").read_text(encoding="utf-8")
     assert reasons.count("not this one") == 3
 
@@ -114,8 +113,8 @@ def test_a_server_that_dies_and_comes_back_costs_no_fact(stub, tmp_path):
     stub.then = dies_once
     out = tmp_path / "run"
     done = run("eval", experiment(tmp_path, stub.url), "--limit", "6", "--out", str(out), "--no-cache")
-    assert done.exit_code == 0, done.output
-    assert "unreachable" in done.output  # the faults are told
+    assert done.code == 0, done.said
+    assert "unreachable" in done.said  # the faults are told
     assert not (out / "failures.jsonl").exists() or not (out / "failures.jsonl").read_text()
 
 
@@ -132,31 +131,31 @@ def test_a_wrong_lm_table_is_refused_before_anything_runs(tmp_path):
 def test_check_prints_what_is_honoured_and_its_exit_code_says_whether_that_is_enough(stub, tmp_path):
     stub.models = [{"id": "Qwen/Qwen3-32B", "max_model_len": 40960}]
     good = run("lm", "check", "--url", stub.url)
-    assert good.exit_code == 0
-    assert "JSON schema" in good.output
-    assert "Programs can use it." in good.output
+    assert good.code == 0
+    assert "JSON schema" in good.said
+    assert "Programs can use it." in good.said
     stub.then = "no JSON here"
     bad = run("lm", "check", experiment(tmp_path, stub.url))
-    assert bad.exit_code == 1
-    assert "Programs cannot use it" in bad.output
+    assert bad.code == 1
+    assert "Programs cannot use it" in bad.said
 
 
 def test_check_needs_somebody_to_ask(tmp_path):
     path = tmp_path / "x.toml"
     path.write_text(ROWS, encoding="utf-8")
     found = run("lm", "check", str(path))
-    assert isinstance(found.exception, InputError)
-    assert "no [lm] table" in str(found.exception)
+    assert found.code == 2
+    assert "no [lm] table" in found.err
 
 
 def test_serve_prints_the_command(tmp_path):
-    printed = run("serve", "vllm", "--tensor-parallel", "2", "--port", "9000").output
+    printed = run("serve", "vllm", "--tensor-parallel", "2", "--port", "9000").said
     assert "vllm serve Qwen/Qwen3-32B" in printed
     assert "--tensor-parallel-size 2" in printed
     assert "--enable-prefix-caching" in printed
     path = tmp_path / "x.toml"
     path.write_text('[lm]\nkind = "vllm"\nmodel = "m"\n[lm.serve]\ndata_parallel = 3\n', encoding="utf-8")
-    printed = run("serve", str(path), "--max-model-len", "9000").output
+    printed = run("serve", str(path), "--max-model-len", "9000").said
     assert "vllm serve m" in printed
     assert "--data-parallel-size 3" in printed
     assert "--max-model-len 9000" in printed
@@ -165,8 +164,8 @@ def test_serve_prints_the_command(tmp_path):
 def test_serve_run_without_vllm_names_the_extra(monkeypatch):
     monkeypatch.setenv("PATH", "")
     found = run("serve", "vllm", "--run")
-    assert isinstance(found.exception, InputError)
-    assert "abduce[gpu]" in str(found.exception)
+    assert found.code == 2
+    assert "abduce[gpu]" in found.err
 
 
 def free_address():
@@ -221,11 +220,11 @@ def test_a_stage_of_kind_none_ends_the_run_in_one_line(stub, tmp_path):
 def test_ask_and_tag_refuse_a_server_that_was_never_started_too(tmp_path):
     url = free_address()
     asked = run("ask", "Which?", "--options", "a, b", "--url", url)
-    assert isinstance(asked.exception, InputError)
-    assert "HCQR needs a model server and none answers" in str(asked.exception)
+    assert asked.code == 2
+    assert "HCQR needs a model server and none answers" in asked.err
     tagged = run("tag", "--program", "FHS", "--lm", experiment(tmp_path, url))
-    assert isinstance(tagged.exception, InputError)
-    assert "the program 'FHS' needs a model server and none answers" in str(tagged.exception)
+    assert tagged.code == 2
+    assert "the program 'FHS' needs a model server and none answers" in tagged.err
 
 
 def test_evaluate_from_python_refuses_it_too_but_only_for_programs_that_ask(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from abduce.lm.profiles import Profiles
 from abduce.lm.serve import serve_command, shell_line
 from abduce.retrievers.errors import InputError
+from command_line import cli
 
 
 def command(**table):
@@ -65,14 +66,11 @@ def test_a_plain_endpoint_has_nothing_to_start():
 
 
 def test_one_of_an_experiments_models_is_served():
-    from abduce.cli.main import app
-    from typer.testing import CliRunner
-
-    shown = CliRunner().invoke(app, ["serve", "hcqr-main", "--model", "Llama-3.1-8B"]).stdout
+    shown = cli("serve", "hcqr-main", "--model", "Llama-3.1-8B").out
     assert "meta-llama/Llama-3.1-8B-Instruct" in shown
     assert "--port 8002" in shown
     assert "--max-model-len 8192" in shown
-    unnamed = CliRunner().invoke(app, ["serve", "hcqr-main"])
-    assert "name one of its models: Llama-3.2-3B, Llama-3.1-8B" in str(unnamed.exception)
-    alone = CliRunner().invoke(app, ["serve", "hcqr-smoke"]).stdout
+    unnamed = cli("serve", "hcqr-main")
+    assert "name one of its models: Llama-3.2-3B, Llama-3.1-8B" in unnamed.err
+    alone = cli("serve", "hcqr-smoke").out
     assert "Qwen/Qwen3-4B-Instruct-2507" in alone

@@ -10,7 +10,8 @@ from abduce.programs.serialize import Serializer
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import DimensionSchema, load_schema
-from abduce.signatures.types import Concept, Fact, SourceContext
+from abduce.signatures.types import Concept, Fact
+from made_facts import mention
 
 FOCI = ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure")
 NOTE = (
@@ -47,16 +48,7 @@ def codes() -> Taxonomy:
 
 @pytest.fixture(scope="module")
 def fact() -> Fact:
-    start = NOTE.index("gastric reflux")
-    return Fact(
-        fact_id="x",
-        value="gastric reflux",
-        context=SourceContext(context_id="case", text=NOTE),
-        modality="text",
-        datatype="diagnosis",
-        mention_start=start,
-        mention_end=start + len("gastric reflux"),
-    )
+    return mention("x", NOTE, "gastric reflux", context_id="case", datatype="diagnosis")
 
 
 ICD = load_schema("icd10cm")

@@ -1,5 +1,7 @@
 """The precedent vote as a program, as a companion of FHS, and rows that are grounded once."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from abduce.programs.config import PrecedentsConfig
@@ -13,23 +15,9 @@ from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
 from abduce.signatures.types import Concept, Fact, SourceContext
+from made_facts import cell
 
-
-def fact(
-    id_, row, column="2024", filing="F", company="OTHER", datatype="monetaryItemType", value="5", row_index=1
-):
-    context = SourceContext(context_id=f"{filing}-0", text="<table></table>", modality="table")
-    return Fact(
-        fact_id=id_,
-        value=value,
-        context=context,
-        datatype=datatype,
-        row_header=row,
-        column_header=column,
-        row_index=row_index,
-        filing_id=filing,
-        company=company,
-    )
+fact = partial(cell, filing="F", company="OTHER", value="5", row_index=1)
 
 
 LABELS = {"Cash": "Cash", "Assets": "Assets", "Goodwill": "Goodwill", "Revenues": "Revenues"}

@@ -11,7 +11,8 @@ from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
-from abduce.signatures.types import Concept, Fact, SourceContext
+from abduce.signatures.types import Concept, Fact
+from made_facts import mention
 from pydantic import ValidationError
 
 
@@ -31,17 +32,9 @@ def test_ties_fall_by_id() -> None:
     assert found.ids == ["m", "z"]
 
 
-def fact(case: str, mention: str) -> Fact:
-    context = SourceContext(context_id=case, text=f"Patient with {mention}.")
-    return Fact(
-        fact_id=f"{case}-{mention}",
-        value=mention,
-        context=context,
-        modality="text",
-        datatype="diagnosis",
-        mention_start=13,
-        mention_end=13 + len(mention),
-    )
+def fact(case: str, words: str) -> Fact:
+    text = f"Patient with {words}."
+    return mention(f"{case}-{words}", text, words, context_id=case, datatype="diagnosis")
 
 
 TAXONOMY = Taxonomy(

@@ -9,7 +9,8 @@ from abduce.retrievers.base import Ranking
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
-from abduce.signatures.types import Concept, Fact, SourceContext
+from abduce.signatures.types import Concept
+from made_facts import cell, mention
 from pydantic import ValidationError
 
 KINDS = {"Day": "instant", "Year": "duration", "Open": None}
@@ -20,13 +21,11 @@ TAXONOMY = Taxonomy(
 
 
 def fact(id_, filing, company, column="Year ended June 30", modality="table"):
-    text = "Net worth was 5 in all."
-    span = {"mention_start": 14, "mention_end": 15} if modality == "text" else {}
-    return Fact(
-        fact_id=id_, value="5", context=SourceContext(context_id=filing, text=text, modality=modality),
-        modality=modality, row_header="Net worth", column_header=column, filing_id=filing, company=company,
-        **span,
-    )  # fmt: skip
+    whose = {"filing": filing, "company": company, "datatype": None}
+    if modality == "table":
+        return cell(id_, "Net worth", column, **whose)
+    headers = {"row_header": "Net worth", "column_header": column}
+    return mention(id_, "Net worth was 5 in all.", "5", **whose, **headers)
 
 
 def program(modality="table", **config):

@@ -8,7 +8,8 @@ from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.dimensions import load_schema
-from abduce.signatures.types import Concept, Fact, SourceContext
+from abduce.signatures.types import Concept
+from made_facts import cell
 
 TAXONOMY = Taxonomy(
     Concept(id=i, label=i, datatype="monetaryItemType") for i in ("Mine", "Theirs", "Goodwill")
@@ -16,11 +17,7 @@ TAXONOMY = Taxonomy(
 
 
 def fact(id_, filing, company):
-    context = SourceContext(context_id=filing, text="<table></table>", modality="table")
-    return Fact(
-        fact_id=id_, value="5", context=context, datatype="monetaryItemType", row_header="Net sales",
-        filing_id=filing, company=company,
-    )  # fmt: skip
+    return cell(id_, "Net sales", filing=filing, company=company)
 
 
 @pytest.fixture(scope="module")

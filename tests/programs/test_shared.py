@@ -7,24 +7,19 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import dspy
+import made_facts
 import pytest
 from abduce.programs.methods import Parts, build, check_replay
 from abduce.programs.presets import PRESETS
 from abduce.programs.shared import Once
-from abduce.signatures.types import Fact, SourceContext
+from abduce.signatures.types import SourceContext
 
 TABLE = SourceContext(context_id="t", text="<table><tr><td>Debt</td></tr></table>", modality="table")
 
 
 def cell(row, column, context=TABLE):
-    return Fact(
-        fact_id=f"{context.context_id} {row} {column}",
-        value=f"{len(row)},{len(column)}00",
-        datatype="monetaryItemType",
-        row_header=row,
-        column_header=column,
-        context=context,
-    )
+    value = f"{len(row)},{len(column)}00"
+    return made_facts.cell(f"{context.context_id} {row} {column}", row, column, value=value, context=context)
 
 
 FACTS = [cell(row, year) for row in ("Debt", "Goodwill", "Tax") for year in ("2024", "2023")]

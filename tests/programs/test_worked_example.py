@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 from abduce.programs import FHS, FHSConfig
 from abduce.programs.window import support_of
-from abduce.signatures.types import Fact, SourceContext
+from made_facts import cell
 
 _AWARD = "ShareBasedCompensationArrangementByShareBasedPaymentAward"
 GOLD = f"{_AWARD}EquityInstrumentsOtherThanOptionsNonvestedNumber"
@@ -30,14 +30,8 @@ def rsu():
         "<table><tr><td></td><td>Total Number of RSUs</td></tr>"
         "<tr><td>Nonvested at December 31, 2023</td><td>1,229,202</td></tr></table>"
     )
-    return Fact(
-        fact_id="rsu",
-        value="1,229,202",
-        datatype="sharesItemType",
-        row_header="Nonvested at December 31, 2023",
-        column_header="Total Number of RSUs",
-        context=SourceContext(context_id="c", text=table, modality="table"),
-    )
+    headers = ("Nonvested at December 31, 2023", "Total Number of RSUs")
+    return cell("rsu", *headers, value="1,229,202", datatype="sharesItemType", text=table)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 from abduce.retrievers.precedents.index import Tagged
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.signatures.types import Concept, Fact, SourceContext
+from made_facts import cell
 
 SAYINGS = {
     "Cash": ("Cash on hand", "Liquid funds", "Cash"),
@@ -35,17 +36,8 @@ TAXONOMY = Taxonomy(
 
 
 def fact(id_: str, row: str, context: SourceContext, at: int, filing: str, company: str | None) -> Fact:
-    return Fact(
-        fact_id=id_,
-        value=str(100 + at),
-        context=context,
-        datatype="monetaryItemType",
-        row_header=row,
-        column_header="2024",
-        row_index=at,
-        filing_id=filing,
-        company=company,
-    )
+    place = {"context": context, "row_index": at}
+    return cell(id_, row, value=str(100 + at), filing=filing, company=company, **place)
 
 
 def tagged(companies: int = 8, filings: int = 2, seed: int = 0) -> list[Tagged]:

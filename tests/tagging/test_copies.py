@@ -7,12 +7,11 @@ from functools import partial
 
 import made_filing
 import pytest
-from abduce.cli.main import app
 from abduce.eval.runs.log import read_lines
 from abduce.retrievers.errors import InputError
 from abduce.tagging.precedents import read_precedents
+from command_line import cli
 from made_filing import tag, write_concepts
-from typer.testing import CliRunner
 
 ROWS = [
     f"{a} {b}" for a in ("amber", "birch", "cedar", "delta") for b in ("frost", "grove", "heath", "inlet")
@@ -172,12 +171,12 @@ def test_eval_and_calibrate_know_copies_too(folder):
     where = ("--data", str(folder / "data"), "--split", "dev")
     told = "note: 32 precedents are of a filing that is tagged itself (F2): left out"
     command = ("eval", "finance-precedents", "--row", "precedents (own)", "--out", str(folder / "run"))
-    done = CliRunner().invoke(app, [*command, *where])
-    assert done.exit_code == 0, done.output
-    assert told in done.stderr
+    done = cli(*command, *where)
+    assert done.code == 0, done.said
+    assert told in done.err
     records = [r for p in (folder / "run" / "rows").iterdir() for r in read_lines(p)]
     assert len([r for r in records if "trace" in r]) == 32
     assert "'precedents': []" in str(records)
     assert "F2-" not in str(records)
-    done = CliRunner().invoke(app, ["calibrate", "precedents (own)", *where])
-    assert told in done.stderr
+    done = cli("calibrate", "precedents (own)", *where)
+    assert told in done.err

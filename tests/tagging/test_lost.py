@@ -6,9 +6,8 @@ import json
 
 import pytest
 from abduce import Tagger
-from abduce.cli.main import app
+from command_line import cli
 from openai_stub import Stub, completion
-from typer.testing import CliRunner
 
 
 @pytest.fixture
@@ -54,8 +53,8 @@ def test_the_command_leaves_with_1_unless_fall_backs_are_allowed(useless, more, 
         "--program",
     ]
     command += ["FHS", "--lm", str(useless / "lm.toml"), "--no-cache", "--out", str(out), *more]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == code
-    assert "2 of 2 facts fell back" in result.stderr
-    assert "dropped replies" in result.stderr
+    result = cli(*command)
+    assert result.code == code
+    assert "2 of 2 facts fell back" in result.err
+    assert "dropped replies" in result.err
     assert out.exists()

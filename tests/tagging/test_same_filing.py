@@ -2,23 +2,19 @@
 
 import pytest
 from abduce.retrievers.precedents.index import Tagged
-from abduce.signatures.types import Fact, SourceContext
 from abduce.tagging import precedents
 from abduce.tagging.precedents import PrecedentSource
+from made_facts import cell
 
 
 def fact(value, filing="ours", company="Acme", text="", row="Row", id_=None, context=None):
-    return Fact(
-        fact_id=id_ or f"{filing}-{value}-{row}",
+    return cell(
+        *(id_ or f"{filing}-{value}-{row}", f"{row} {value}"),
         value=str(value),
-        context=SourceContext(
-            context_id=context or f"{filing}-{company}-{text}", text=text, modality="table"
-        ),
-        row_header=f"{row} {value}",
-        column_header="2024",
-        datatype="money",
-        filing_id=filing,
+        filing=filing,
         company=company,
+        context_id=context or f"{filing}-{company}-{text}",
+        text=text,
     )
 
 

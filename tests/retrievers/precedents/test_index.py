@@ -4,28 +4,18 @@ import numpy as np
 import pytest
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.precedents.index import Precedents, Tagged, Weights
-from abduce.signatures.types import Fact, SourceContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_facts import cell, mention
 
 
 def fact(
     id_, row, column="2024", filing="F1", company="ACME", value="10", datatype="money", table="t", year="2023"
 ):
-    context = SourceContext(
-        context_id=f"{filing}-{table}", text=f"<table><tr><td>{row}</td></tr></table>", modality="table"
-    )
-    return Fact(
-        fact_id=id_,
-        value=value,
-        context=context,
-        datatype=datatype,
-        row_header=row,
-        column_header=column,
-        filing_id=filing,
-        company=company,
-        taxonomy_year=year,
-    )
+    text = f"<table><tr><td>{row}</td></tr></table>"
+    whose = {"filing": filing, "company": company, "taxonomy_year": year}
+    place = {"context_id": f"{filing}-{table}", "text": text}
+    return cell(id_, row, column, value=value, datatype=datatype, **place, **whose)
 
 
 PRIOR = [
@@ -103,26 +93,17 @@ def test_equal_precedents_of_one_table_count_once():
 
 
 def test_worded_mentions_are_compared_by_their_own_words():
-    def mention(id_, word, case):
-        context = SourceContext(context_id=case, text=f"The patient had {word} for years.")
-        return Fact(
-            fact_id=id_,
-            value=word,
-            context=context,
-            modality="text",
-            mention_start=16,
-            mention_end=16 + len(word),
-            filing_id=case,
-        )
+    def worded(id_, words, case):
+        return mention(id_, f"The patient had {words} for years.", words, context_id=case, filing=case)
 
     index = Precedents(
         [
-            Tagged(mention("1", "septic shock", "c1"), "R65.21"),
-            Tagged(mention("2", "arterial hypertension", "c2"), "I10"),
+            Tagged(worded("1", "septic shock", "c1"), "R65.21"),
+            Tagged(worded("2", "arterial hypertension", "c2"), "I10"),
         ]
     )
-    assert index.rank(mention("q", "hypertension", "c9")).ids[0] == "I10"
-    assert index.rank(mention("q", "hypertensive", "c9")).ids[0] == "I10"
+    assert index.rank(worded("q", "hypertension", "c9")).ids[0] == "I10"
+    assert index.rank(worded("q", "hypertensive", "c9")).ids[0] == "I10"
 
 
 def test_bad_arguments(index):

@@ -2,20 +2,12 @@
 
 import pytest
 from abduce.retrievers.precedents.index import Precedents, Tagged, Weights
-from abduce.signatures.types import Fact, SourceContext
+from made_facts import cell, mention
 
 
 def fact(id_, year=None, filing="F1", company="ACME", text="<table></table>", context=None, row="Cash"):
-    return Fact(
-        fact_id=id_,
-        value="10",
-        context=SourceContext(context_id=context or f"c{id_}", text=text, modality="table"),
-        datatype="money",
-        row_header=row,
-        filing_id=filing,
-        company=company,
-        taxonomy_year=year,
-    )
+    whose = {"filing": filing, "company": company, "taxonomy_year": year}
+    return cell(id_, row, None, context_id=context or f"c{id_}", text=text, **whose)
 
 
 QUERY = fact("q", filing="Q", company="NEW")
@@ -104,17 +96,13 @@ class TestFilings:
 def test_windows_of_one_passage_are_each_compared_by_their_own_words():
     """Lines of a tags file share a context's id, but each shows another part of it."""
 
-    def mention(id_, text, filing, context):
-        start = text.index("5")
-        return Fact(
-            fact_id=id_, value="5", context=SourceContext(context_id=context, text=text), modality="text",
-            mention_start=start, mention_end=start + 1, filing_id=filing, company=filing,
-        )  # fmt: skip
+    def passage(id_, text, filing, context):
+        return mention(id_, text, "5", context_id=context, filing=filing, company=filing)
 
     tagged = [
-        Tagged(mention("1", "bonds due later 5 million", "F", "c"), "Debt"),
-        Tagged(mention("2", "shops opened abroad 5 million", "F", "c"), "Shops"),
+        Tagged(passage("1", "bonds due later 5 million", "F", "c"), "Debt"),
+        Tagged(passage("2", "shops opened abroad 5 million", "F", "c"), "Shops"),
     ]
     index = Precedents(tagged, weights={"text": Weights(context=5.0)})
     for text, concept in (("bonds due later 5", "Debt"), ("shops opened abroad 5", "Shops")):
-        assert index.rank(mention("q", text, "Q", "d")).ids[0] == concept
+        assert index.rank(passage("q", text, "Q", "d")).ids[0] == concept

@@ -1,33 +1,26 @@
 """Stored precedents vote as the index that they were made from; indexes vote together; filings stay out."""
 
+import made_facts
 import numpy as np
 import pytest
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.precedents.index import Precedents, Tagged
 from abduce.retrievers.precedents.stored import Filing, open_precedents, write_precedents
-from abduce.signatures.types import Fact, SourceContext
 
 ROWS = ("Net sales", "Cost of sales", "Gross margin", "Cash and cash equivalents", "Total assets")
 
 
+TEXT = "<table>{} Net sales Cost</table>"
+
+
 def cell(id_, row, filing, company, value="100", column="Year ended 2024"):
-    context = SourceContext(
-        context_id=f"{filing}-t", text=f"<table>{filing} Net sales Cost</table>", modality="table",
-        preceding_text="In millions",
-    )  # fmt: skip
-    return Fact(
-        fact_id=id_, value=value, context=context, modality="table", datatype="money", row_header=row,
-        column_header=column, filing_id=filing, company=company, taxonomy_year="2024",
-    )  # fmt: skip
+    given = {"filing": filing, "company": company, "taxonomy_year": "2024", "text": TEXT.format(filing)}
+    return made_facts.cell(id_, row, column, value=value, above="In millions", datatype="money", **given)
 
 
 def mention(id_, words, filing, company):
     text = f"We paid {words} of $5 million in cash."
-    start = text.index("5")
-    return Fact(
-        fact_id=id_, value="5", context=SourceContext(context_id=f"{filing}-p{id_}", text=text),
-        modality="text", mention_start=start, mention_end=start + 1, filing_id=filing, company=company,
-    )  # fmt: skip
+    return made_facts.mention(id_, text, "5", filing=filing, company=company)
 
 
 TAGGED = [

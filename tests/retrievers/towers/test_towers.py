@@ -1,5 +1,6 @@
 """Two towers: what a locus says, how they are trained, and what they keep."""
 
+import made_facts
 import numpy as np
 import pytest
 from abduce.retrievers.towers.features import blocks_of, header_blocks, mention_blocks
@@ -15,16 +16,7 @@ TABLE = """<table><tr><td></td><td>2024</td></tr><tr><td>Current assets:</td><td
 
 
 def cell(row, value, column="December 31, 2024", index=1, text=TABLE, above="Our balance sheet"):
-    context = SourceContext(context_id="c", text=text, modality="table", preceding_text=above)
-    return Fact(
-        fact_id="f",
-        value=value,
-        context=context,
-        datatype="monetaryItemType",
-        row_header=row,
-        column_header=column,
-        row_index=index,
-    )
+    return made_facts.cell("f", row, column, value=value, row_index=index, text=text, above=above)
 
 
 def test_a_row_is_told_by_its_label_and_value():
