@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from ..signatures.html import html_line, html_table
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
@@ -125,3 +127,31 @@ class Answer(_Part):
     judge: Judgement | None
     counters: Mapping[str, int]
     error: str | None = None
+
+    def __repr__(self) -> str:
+        chosen = f"{self.answer} {self.answer_text}" if self.answer else self.error or "no answer"
+        return (
+            f"<Answer to {self.question[:80]!r} by {self.program}: {chosen}, {len(self.evidence)} passages>"
+        )
+
+    def to_json(self) -> str:
+        """One JSON object with every field."""
+        return self.model_dump_json()
+
+    def _repr_html_(self) -> str:
+        parts = [html_line(self.question)]
+        if self.options:
+            rows = [
+                [key, text, "chosen" if key == self.answer else "", "right" if key == self.gold else ""]
+                for key, text in self.options.items()
+            ]
+            parts.append(html_table(["", "option", "answer", "gold"], rows))
+        if self.reasoning or self.error:
+            parts.append(html_line(self.error or str(self.reasoning)))
+        passages = [
+            [n, p.title, p.content[:300], ", ".join(f.query for f in p.sources)]
+            for n, p in enumerate(self.evidence, 1)
+        ]
+        if passages:
+            parts.append(html_table(["", "title", "passage", "found by"], passages, "Evidence"))
+        return "".join(parts)

@@ -9,6 +9,7 @@ beside FHS (prompt tokens by the stub's count: a quarter of the characters).
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import itertools
 import statistics
@@ -25,6 +26,7 @@ from typing import Any
 STUB = Path(__file__).resolve().parent.parent / "tests" / "support" / "openai_stub.py"
 LATENCY = 0.2
 FACTS = 500
+IN_FLIGHT = 1000
 
 
 @contextmanager
@@ -53,6 +55,18 @@ def run(work: Callable[[Any], Any], facts: Sequence[Any], concurrency: int) -> t
             for future in waiting:
                 future.result()
     return time.perf_counter() - clock, time.process_time() - processor
+
+
+def _on_loop(program: Any, facts: Sequence[Any]) -> float:
+    """Milliseconds of processor time per fact with many of them in flight on one event loop."""
+    many = list(itertools.islice(itertools.cycle(facts), IN_FLIGHT))
+
+    async def go() -> None:
+        await asyncio.gather(*(program.acall(fact=fact) for fact in many))
+
+    processor = time.process_time()
+    asyncio.run(go())
+    return (time.process_time() - processor) / len(many) * 1000
 
 
 def common(one: str, other: str) -> float:
@@ -103,6 +117,7 @@ def measure(data: Path) -> dict[str, Any]:
             figures[f"facts_per_second_{concurrency}"] = round(n / seconds, 2)
             if concurrency == 32:
                 figures["client_cpu_ms_per_fact_32"] = round(processor / n * 1000, 2)
+        figures[f"loop_cpu_ms_per_fact_{IN_FLIGHT}"] = round(_on_loop(program, facts), 2)
         total = models.meter.total
         assert (total.dropped, total.failed) == (0, 0)
     figures["rows"] = _rows(folder, domain, facts)
@@ -159,6 +174,7 @@ def _rows(folder: Any, domain: Any, facts: Sequence[Any]) -> dict[str, dict[str,
 def _calls_only(program: Any, facts: Sequence[Any], concurrency: int) -> float:
     """Milliseconds of processor time for the five calls of a fact, with one fact's window and ranking."""
     from abduce.programs.calls import ask_about
+    from abduce.programs.running import in_thread
     from abduce.programs.trace import Trace
 
     method = program.program
@@ -173,7 +189,9 @@ def _calls_only(program: Any, facts: Sequence[Any], concurrency: int) -> float:
         for index, reading in enumerate(readings):
             method.verifier(fact=fact, hypothesis=reading, candidates=window, trace=trace, index=index)
         asked = {"candidates": shown}
-        ask_about(program.select, trace, "selector", fact, method.serializer, budget=10**6, inputs=asked)
+        in_thread(
+            ask_about(program.select, trace, "selector", fact, method.serializer, budget=10**6, inputs=asked)
+        )
 
     return run(calls, facts, concurrency)[1] / len(facts) * 1000
 

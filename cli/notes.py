@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import logging
 
+import typer
+
 
 def print_note(line: str) -> None:
     """Print a note on standard error, in one line."""
     from .terminal import Console
 
     Console(stderr=True).print(f"note: {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+HALF = 0.5
+"""The share of results for which a model may be of no use before a command leaves with 1."""
+
+
+def end_if_unusable(share: float, allowed: bool, what: str, results: str) -> None:
+    """End with exit code 1 where the model was no use for more than half, and that is not ``allowed``.
+
+    Args:
+        share: of ``what`` ("facts") for which it was no use, in [0, 1].
+        results: what is then not to be relied on ("their tags").
+    """
+    if share > HALF and not allowed:
+        print_note(
+            f"the model was no use for most of the {what}; --allow-fallback takes {results} as they are"
+        )
+        raise typer.Exit(1)
 
 
 class _Notes(logging.Handler):

@@ -24,13 +24,28 @@ def optimize(
         int, typer.Option(min=0, help="Measure the gain on so many facts of other contexts.")
     ] = 50,
     measure: Annotated[str, typer.Option(help="What is optimised: MRR, R@10, Acc, ...")] = "MRR",
-    budget: Annotated[str, typer.Option(help="light, medium or heavy (mipro and gepa).")] = "light",
+    budget: Annotated[
+        str, typer.Option(help="light, medium, heavy, or a number: trials of mipro, rollouts of gepa.")
+    ] = "light",
     concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight.")] = 8,
     lm: Annotated[
         Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
     ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the replies so far, by which an ended run goes on; default OUT.log."),
+    ] = None,
+    allow_fallback: Annotated[
+        bool,
+        typer.Option(
+            "--allow-fallback",
+            help="End well also where the model was no use for more than half of the rollouts.",
+        ),
+    ] = False,
 ) -> None:
     """Compile a row's prompts with a DSPy optimizer; the state is JSON and checks what it is loaded into.
+
+    A run that was ended goes on where it was: give the same command again.
 
     Examples:
 
@@ -45,6 +60,7 @@ def optimize(
     from ..eval.optimize.optimize import optimize_row
     from ..lm.options import lm_table
     from ..retrievers.files import check_out
+    from .notes import end_if_unusable, print_note
     from .pages.tables import drawn
     from .terminal import Console
 
@@ -62,6 +78,7 @@ def optimize(
         budget=budget,
         threads=concurrency,
         lm=None if lm is None else lm_table(lm),
+        log=log,
     )
     console = Console()
     if compiled.gain is not None:
@@ -71,3 +88,7 @@ def optimize(
         markup=False,
         highlight=False,
     )
+    for line in (str(compiled.rollouts), compiled.cost):
+        if line:
+            print_note(line)
+    end_if_unusable(compiled.rollouts.unusable, allow_fallback, "rollouts", "the results")

@@ -22,10 +22,6 @@ TAXONOMY = "us-gaap-2024"
 """What facts and documents are tagged with where no taxonomy is named."""
 
 
-HALF = 0.5
-"""The share of facts on which a model may be of no use before the command leaves with 1."""
-
-
 class Scope(StrEnum):
     """Whose already-tagged facts may be used."""
 
@@ -160,7 +156,7 @@ def tag(
     from ..retrievers.errors import InputError
     from ..retrievers.files import check_out
     from ..tagging.tagger import Tagger
-    from .notes import show_log
+    from .notes import end_if_unusable, show_log
     from .pages.tags import SHOWN, show_problems, show_tags
     from .progress import count_bar
     from .terminal import Console
@@ -222,10 +218,7 @@ def tag(
         from .pages.score import show_score
 
         show_score(tagging.whole(kept).score(), console)
-    if counts.unusable > HALF and not allow_fallback:
-        line = "the model was no use for most of the facts; --allow-fallback takes their tags as they are"
-        notes.print(line, markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(1)
+    end_if_unusable(counts.unusable, allow_fallback, "facts", "their tags")
 
 
 def _go_through(

@@ -14,6 +14,7 @@ from ..data.folder import DataFolder
 from ..lm import load
 from ..programs.rag.judge import ContextJudge, evidence_of
 from ..programs.stages import Stage
+from ..programs.trace_json import from_json
 from ..retrievers.base import Ranking
 from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError
@@ -24,7 +25,6 @@ from .runs.question_codec import QuestionCodec
 from .runs.row import Row
 from .runs.run import Run
 from .runs.runner import OnProgress, run
-from .runs.trace import from_json
 
 
 def rejudge(

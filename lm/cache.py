@@ -40,9 +40,14 @@ class KeptReplies(Cache):
     While a program's ``ask`` waits (``dspy.settings.receipt``), a reply is handed to its receipt, which
     keeps it after the reply has parsed; one that did not parse or was cut off is never served again.
     An entry is JSON under its SHA-256: one that was damaged is no entry.
+
+    Args:
+        folder: where the entries are.
+        every: keep every reply at once, of use or not: a journal, by which a run that was ended goes on.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, every: bool = False) -> None:
+        self.every = every
         super().__init__(
             enable_disk_cache=False,
             enable_memory_cache=True,
@@ -84,7 +89,7 @@ class KeptReplies(Cache):
         kept = _HASH(body).digest() + body
         store = super().put
         receipt = dspy.settings.get("receipt")
-        if receipt is None:
+        if receipt is None or self.every:
             store(request, kept, ignored_args_for_cache_key, enable_memory_cache)
         else:
             receipt.keep_later(lambda: store(request, kept, ignored_args_for_cache_key, enable_memory_cache))
@@ -100,19 +105,23 @@ def cache_folder(given: str | Path | None = None, environ: Mapping[str, str] | N
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abduce" / "lm"
 
 
-def use_cache(folder: str | Path | None = None) -> None:
+def use_cache(folder: str | Path | None = None, every: bool = False) -> None:
     """Make DSPy use this cache (process-wide, as DSPy's own ``configure_cache`` does).
+
+    Args:
+        folder: see :func:`cache_folder`.
+        every: see :class:`KeptReplies`.
 
     Raises:
         InputError: the folder cannot be made or written to, or what is in it is damaged.
     """
     place = cache_folder(folder)
     current = dspy.cache
-    if isinstance(current, KeptReplies) and current.disk_cache_dir == str(place):
+    if isinstance(current, KeptReplies) and current.disk_cache_dir == str(place) and current.every == every:
         return
     make_folder(place)
     try:
-        dspy.cache = KeptReplies(place)
+        dspy.cache = KeptReplies(place, every)
     except (sqlite3.Error, OSError) as error:
         raise InputError(
             f"cannot be used as the cache of replies ({error}): delete it, name another in ABDUCE_CACHE, "

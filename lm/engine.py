@@ -6,12 +6,13 @@ release can break only here, where a payload test would say so.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, NoReturn
@@ -20,11 +21,18 @@ import dspy
 import orjson
 from dspy import lm15
 
+from ..programs.running import in_thread
 from .faults import Fault, Patience, classify, describe, redact, server_words, spoken
-from .wire import LeadsElsewhere, TooLarge, Unreachable, Wire
+from .wire import LeadsElsewhere, LoopWires, Reply, TooLarge, Unreachable, Wire
 
 # By name: this sub-package alone is typed, and a static import would make type checkers take DSPy for it.
-HttpResponse: Any = import_module("dspy._vendor.lm15.providers.base").HttpResponse
+_base: Any = import_module("dspy._vendor.lm15.providers.base")
+HttpResponse: Any = _base.HttpResponse
+_attach_error_metadata: Any = _base._attach_error_metadata
+
+Exchange = Callable[[Any], Awaitable[Reply]]
+"""Sends one HTTP request and gives its whole reply."""
+Pause = Callable[[float], Awaitable[object]]
 
 _PARAMETERS = frozenset(
     {
@@ -63,9 +71,22 @@ class _Client(lm15.OpenAIChatLM):  # type: ignore[misc, unused-ignore]
         told = {"message": message, "code": code, "type": code}
         return super().normalize_error(status, json.dumps({"error": told}))
 
-    def _send(self, request: Any) -> Any:
+    async def completed(self, request: lm15.Request, exchange: Exchange) -> lm15.Response:
+        """One reply, as ``complete``; ``exchange`` sends a request over the wire."""
+        sent, adaptations = self._build(request, stream=False, policy=self.adaptations)
+        reply = await self._exchanged(sent, exchange)
+        if reply.status >= 400:
+            raise self._http_error(reply)
         try:
-            reply = self.transport.exchange(request)
+            parsed = self.parse_response(request, reply)
+            return self._finish_response(request, parsed, adaptations, policy=self.adaptations)
+        except lm15.ProviderError as error:
+            _attach_error_metadata(error, reply.headers)
+            raise
+
+    async def _exchanged(self, request: Any, exchange: Exchange) -> Any:
+        try:
+            reply = await exchange(request)
         except Unreachable as error:
             raise lm15.TransportError(str(error)) from None
         except TooLarge:
@@ -243,10 +264,12 @@ class Served:
             "schema": schema, "extra": dict(extra or {}), "timeout": timeout, "deadline": deadline,
             "max_connections": max_connections, "max_tokens_field": max_tokens_field, "trust_env": trust_env,
         }  # fmt: skip
-        self._transport = Wire(
-            timeout=timeout, deadline=2 * timeout if deadline is None else deadline,
-            max_connections=max_connections, trust_env=trust_env,
-        )  # fmt: skip
+        wires: dict[str, Any] = {
+            "timeout": timeout, "deadline": 2 * timeout if deadline is None else deadline,
+            "max_connections": max_connections, "trust_env": trust_env,
+        }  # fmt: skip
+        self._transport = Wire(**wires)
+        self._loops = LoopWires(wires)
         compat = lm15.OpenAIChatCompat(
             instruction_role="system", max_tokens_field=max_tokens_field, thinking_format="none",
             cache_control="none", token_scoring="none",
@@ -267,6 +290,9 @@ class Served:
     def __deepcopy__(self, memo: dict[int, Any]) -> Served:
         return self  # optimizers copy programs with their models; connections are shared
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).load_state, (self.dump_state(),)
+
     def __repr__(self) -> str:
         return f"Served({self.model!r}, {[r.url for r in self.replicas.all]})"
 
@@ -282,12 +308,27 @@ class Served:
         return cls(rest.pop("model"), tuple(rest.pop("urls")), patience=patience, **rest)
 
     def complete(self, request: lm15.Request) -> lm15.Response:
-        """One reply. Retries and faults are told to ``dspy.settings.receipt``, where there is one.
+        """One reply, waited for in this thread; see :meth:`acomplete`."""
+
+        async def exchange(sent: Any) -> Reply:
+            return self._transport.exchange(sent)
+
+        async def pause(seconds: float) -> None:
+            self._sleep(seconds)
+
+        return in_thread(self._tried(request, exchange, pause))
+
+    async def acomplete(self, request: lm15.Request) -> lm15.Response:
+        """One reply, on the caller's event loop. Retries and faults are told to ``dspy.settings.receipt``,
+        where there is one.
 
         Raises:
             dspy.lm15.LM15Error: for good, as the closest of its classes; a context that is too long is
                 a ``ContextLengthError``.
         """
+        return await self._tried(request, self._loops.of_loop().exchange, asyncio.sleep)
+
+    async def _tried(self, request: lm15.Request, exchange: Exchange, pause: Pause) -> lm15.Response:
         prefix = request.messages[0].text or "" if request.messages else ""
         prefix = prefix[:_PREFIX]
         receipt = dspy.settings.get("receipt")
@@ -299,7 +340,7 @@ class Served:
                 receipt.sent()
             fault: Fault | None = Fault.REFUSED
             try:
-                response = self._answer(replica, request)
+                response = await self._answer(replica, request, exchange)
                 fault = None
                 if receipt is not None:
                     receipt.replied(
@@ -313,27 +354,28 @@ class Served:
                 self.replicas.release(replica, fault)
             answered += not fault.server_is_away
             elapsed = self._clock() - began
-            pause = self.patience.wait(fault, attempt, answered, elapsed, failure.retry_after)
-            again = pause is not None and not self._closing.is_set()
+            seconds = self.patience.wait(fault, attempt, answered, elapsed, failure.retry_after)
+            again = seconds is not None and not self._closing.is_set()
             if receipt is not None:
                 receipt.faulted(fault.value, again)
-            if pause is None or not again:
+            if seconds is None or not again:
                 self._give_up(failure, fault, replica, attempt, elapsed)
             if not (fault.server_is_away and self.replicas.another_is_up(replica)):
-                self._sleep(pause)
+                await pause(seconds)
             last = replica
 
     def stream(self, request: lm15.Request) -> Iterator[Any]:
         raise lm15.UnsupportedFeatureError("abduce's engine answers whole replies; it does not stream")
 
     def close(self) -> None:
-        """End waiting retries and close every connection."""
+        """End waiting retries and close every connection, those of event loops too."""
         self._closing.set()
         self._transport.close()
+        self._loops.close()
 
-    def _answer(self, replica: Replica, request: lm15.Request) -> lm15.Response:
+    async def _answer(self, replica: Replica, request: lm15.Request, exchange: Exchange) -> lm15.Response:
         try:
-            response: lm15.Response = replica.client.complete(request)
+            response: lm15.Response = await replica.client.completed(request, exchange)
         except lm15.LM15Error:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError) as error:

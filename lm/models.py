@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMConfigurationError
 
 from ..programs.adapter import StrictJSON
@@ -18,6 +19,7 @@ from .cache import use_cache
 from .engine import Served
 from .faults import Patience
 from .meter import Meter
+from .on_loop import asked_on_loop
 from .profiles import Decoding, Profile, Profiles, Stage
 from .reach import refuse_if_away
 
@@ -37,6 +39,11 @@ class ServedLM(dspy.LM):
         super().__init__(model, **{"num_retries": 0, **kwargs})
         self.stated = frozenset(stated)
         self.seeds_samples = seeds_samples
+
+    @with_callbacks
+    async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        """One call on the caller's event loop, with the cache of calls in threads; no thread is started."""
+        return await asked_on_loop(self, prompt, messages, kwargs)
 
     def _warn_zero_temp_rollout(self, temperature: float | None, rollout_id: int | None) -> None:
         """A new rollout at temperature 0 is meant: it asks the server again instead of the cache."""

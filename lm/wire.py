@@ -1,5 +1,5 @@
-"""One HTTP exchange with a model server: bounded in time and in size, redirected on the same host only, and
-ended at once when the connection is closed.
+"""One HTTP exchange with a model server, in a thread or on an event loop: bounded in time and in size,
+redirected on the same host only, and ended at once when the connection is closed.
 
 DSPy's transport bounds the wait for the next byte. A server that sends a byte now and then, or never stops
 sending, is bounded here.
@@ -7,8 +7,11 @@ sending, is bounded here.
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -19,6 +22,9 @@ _transports: Any = import_module("dspy._vendor.lm15.transports")
 StdlibTransport: Any = _transports.StdlibTransport
 TransportRequest: Any = _transports.TransportRequest
 Unreachable: Any = _transports.TransportError
+StdlibAsyncTransport: Any = _transports.StdlibAsyncTransport
+ReadTimeout: Any = _transports.ReadTimeout
+WriteTimeout: Any = _transports.WriteTimeout
 NoConnection: Any = _transports.ConnectError
 
 MAX_REPLY = 4 * 2**20
@@ -94,7 +100,7 @@ class _Timed:
 
 
 class Wire(StdlibTransport):
-    """DSPy's transport with a deadline and a size for every reply. Safe to use from many threads.
+    """DSPy's transport for threads with a deadline and a size for every reply. Safe to use from many threads.
 
     Args:
         timeout: seconds without a byte that count as stalled.
@@ -131,28 +137,19 @@ class Wire(StdlibTransport):
             TooLarge: see there.
             LeadsElsewhere: a redirect to another host, or more than ``MAX_REDIRECTS``.
         """
-        for _ in range(MAX_REDIRECTS + 1):
+        for left in range(MAX_REDIRECTS, -1, -1):
             reply = self._one(request)
             if not 300 <= reply.status < 400:
-                return reply
-            location = next((v for k, v in reply.headers if k.lower() == "location"), "")
-            target = urljoin(request.url, location)
-            if reply.status not in _REDIRECTS or not location or not _same_host(request.url, target):
-                raise LeadsElsewhere(reply.status, target if location else "")
-            request = replace(request, url=target)
-        raise LeadsElsewhere(reply.status, target)
+                break
+            request = redirected(request, reply, left)
+        return reply
 
     def _one(self, request: Any) -> Reply:
         with self.stream(request) as response:
-            if sum(value.count(",") + 1 for value in response.headers_all("content-encoding")) > 1:
-                raise TooLarge  # packed twice: a few bytes may become any number
-            parts, size = [], 0
+            body = Body(response)
             for chunk in response:
-                size += len(chunk)
-                if size > MAX_REPLY:
-                    raise TooLarge
-                parts.append(chunk)
-            return Reply(response.status, response.reason, response.headers, b"".join(parts))
+                body.add(chunk)
+            return body.reply()
 
     def close(self) -> None:
         """Close every connection; who waits on one is woken."""
@@ -160,6 +157,176 @@ class Wire(StdlibTransport):
             if isinstance(connection.sock, _Timed):
                 connection.sock.hang_up()
         super().close()
+
+
+class Body:
+    """The body of a reply as it comes, at most ``MAX_REPLY`` bytes of it.
+
+    Raises:
+        TooLarge: it is packed more than once (a few bytes may become any number), or too long.
+    """
+
+    def __init__(self, response: Any) -> None:
+        if sum(value.count(",") + 1 for value in response.headers_all("content-encoding")) > 1:
+            raise TooLarge
+        self._response = response
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, chunk: bytes) -> None:
+        """The next bytes."""
+        self._size += len(chunk)
+        if self._size > MAX_REPLY:
+            raise TooLarge
+        self._parts.append(chunk)
+
+    def reply(self) -> Reply:
+        """The whole of it."""
+        r = self._response
+        return Reply(r.status, r.reason, r.headers, b"".join(self._parts))
+
+
+def redirected(request: Any, reply: Reply, left: int) -> Any:
+    """The request that a redirect leads to.
+
+    Raises:
+        LeadsElsewhere: to another host, nowhere, or none is ``left``.
+    """
+    location = next((v for k, v in reply.headers if k.lower() == "location"), "")
+    target = urljoin(request.url, location)
+    if reply.status not in _REDIRECTS or not location or not left or not _same_host(request.url, target):
+        raise LeadsElsewhere(reply.status, target if location else "")
+    return replace(request, url=target)
+
+
+class _TimedReader:
+    """A stream reader whose reply must be over at a moment, whatever arrives until then."""
+
+    def __init__(self, reader: Any, wait: float) -> None:
+        self._reader, self._wait = reader, wait
+        self._until, self._left = 0.0, 0
+
+    def begin(self, seconds: float, size: int) -> None:
+        """Give the next reply so many seconds and bytes."""
+        self._until, self._left = time.monotonic() + seconds, size
+
+    async def read(self, size: int) -> bytes:
+        if self._left < 0:
+            raise TooLarge
+        rest = min(self._wait, self._until - time.monotonic())
+        try:
+            async with asyncio.timeout(rest):
+                data: bytes = await self._reader.read(size)
+        except TimeoutError:
+            raise ReadTimeout("read timed out") from None
+        self._left -= len(data)
+        return data
+
+
+class _OneWrite:
+    """A stream writer that sends head and body of a request together."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        self._parts.append(data)
+
+    async def drain(self) -> None:
+        self._writer.write(b"".join(self._parts))
+        self._parts.clear()
+        await self._writer.drain()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._writer, name)
+
+
+class LoopWire(StdlibAsyncTransport):
+    """:class:`Wire` for one event loop. A task that is cancelled closes its connection."""
+
+    def __init__(
+        self, *, timeout: float, deadline: float, connect: float = 10.0, max_connections: int = 256,
+        trust_env: bool = False,
+    ) -> None:  # fmt: skip
+        # Times are kept by the reader and by _send_request: DSPy's own take a task per read.
+        super().__init__(
+            connect_timeout=connect, read_timeout=None, write_timeout=None, pool_timeout=None,
+            max_connections=max_connections, trust_env=trust_env, user_agent="abduce",
+        )  # fmt: skip
+        self.timeout, self.deadline = timeout, deadline
+
+    async def _open(self, *args: Any, **named: Any) -> Any:
+        connection = await super()._open(*args, **named)
+        connection.reader = _TimedReader(connection.reader, self.timeout)
+        connection.writer = _OneWrite(connection.writer)
+        return connection
+
+    async def _send_request(self, connection: Any, *args: Any, **named: Any) -> None:
+        connection.reader.begin(self.deadline, 4 * MAX_REPLY)
+        try:
+            async with asyncio.timeout(min(self.timeout, 60.0)):
+                await super()._send_request(connection, *args, **named)
+        except TimeoutError as error:
+            raise WriteTimeout(f"write timed out: {error}") from error
+
+    async def exchange(self, request: Any) -> Reply:
+        """As :meth:`Wire.exchange`."""
+        for left in range(MAX_REDIRECTS, -1, -1):
+            reply = await self._one(request)
+            if not 300 <= reply.status < 400:
+                break
+            request = redirected(request, reply, left)
+        return reply
+
+    async def _one(self, request: Any) -> Reply:
+        async with self.stream(request) as response:
+            body = Body(response)
+            async for chunk in response:
+                body.add(chunk)
+            return body.reply()
+
+    def hang_up(self) -> None:
+        """Close every connection; must be called on its loop, or when that has ended."""
+        self._closed = True
+        idle = [connection for found in self._pool._idle.values() for connection in found]
+        for connection in [*idle, *self._pool._in_use]:
+            connection.close()
+        self._pool._idle.clear()
+
+
+class LoopWires:
+    """A :class:`LoopWire` per event loop that asks for one. Safe to use from many threads.
+
+    Args:
+        settings: of each.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._wires: dict[asyncio.AbstractEventLoop, LoopWire] = {}
+        self._lock = threading.Lock()
+
+    def of_loop(self) -> LoopWire:
+        """That of the running loop; those of loops that have ended are closed."""
+        loop = asyncio.get_running_loop()
+        wire = self._wires.get(loop)
+        if wire is None:
+            with self._lock:
+                for ended in [other for other in self._wires if other.is_closed()]:
+                    self._wires.pop(ended).hang_up()
+                wire = self._wires[loop] = LoopWire(**self._settings)
+        return wire
+
+    def close(self) -> None:
+        """Close every connection of every loop."""
+        with self._lock:
+            wires, self._wires = self._wires, {}
+        for loop, wire in wires.items():
+            if loop.is_running():
+                loop.call_soon_threadsafe(wire.hang_up)
+            else:
+                wire.hang_up()
 
 
 def _same_host(old: str, new: str) -> bool:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import dspy
 
 from ..retrievers.base import Ranking, Retriever, Where
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact, Hypothesis
-from .calls import fan_out
 from .config import FHSConfig, SearchConfig
 from .fusion import Pool, final_ranking, fuse
 from .profiles import Profiles
+from .running import at_once, called
 from .serialize import Serializer
 from .state import Stateful
+from .telling import note
 from .trace import Judged, Query, Trace
 from .verify import Candidates, Verifier
 from .window import mean_support, profile_window, support_of
@@ -27,7 +28,7 @@ class Program(Stateful):
 
     ``program(fact=fact)`` returns a ``dspy.Prediction`` with ``ranking`` (at most K concepts, best
     first) and ``trace``. A program whose ``needs_gold`` is true is an oracle and also takes
-    ``gold=``, the gold concept's id.
+    ``gold=``, the gold concept's id; one whose ``model_free`` is true runs without a model.
 
     Args:
         retriever: the first stage.
@@ -37,6 +38,10 @@ class Program(Stateful):
     """
 
     needs_gold = False
+    model_free = False
+    takes: ClassVar[Mapping[str, type]] = {"fact": Fact, "gold": str}
+
+    config: SearchConfig
 
     def __init__(
         self,
@@ -53,7 +58,17 @@ class Program(Stateful):
             raise ValueError("the retriever has no taxonomy of its own: give one")
         self.taxonomy: Taxonomy = found
         self.candidates = Candidates(found)
-        self.config: SearchConfig = config or SearchConfig()
+        self.config = config or SearchConfig()
+
+    def forward(self, fact: Fact, **more: Any) -> dspy.Prediction:
+        """Rank the taxonomy's concepts for a fact; an oracle also takes ``gold``, the gold concept's id.
+
+        It waits in the caller's thread; ``await program.acall(fact=fact)`` does the same on an event loop.
+
+        Raises:
+            TypeError: ``fact`` is no :class:`~abduce.signatures.types.Fact`.
+        """
+        return super().forward(fact=fact, **more)
 
     def start(self) -> Trace:
         """A fresh trace that knows the settings, and the kind of the verifier where there is one."""
@@ -67,16 +82,18 @@ class Program(Stateful):
         """Retrieve K candidates for each query within the fact's datatype, and record it."""
         if not queries:
             return []
-        with trace.timed("retrieve"):
+        with trace.timed("retrieve") as span:
             where = [Where(datatype=fact.datatype)] * len(queries)
             rankings = self.retriever.search([q.text for q in queries], self.config.K, where)
+            note(span, queries=len(queries), K=self.config.K, found=sum(map(len, rankings)))
         trace.retrieved(queries, rankings)
         return rankings
 
     def consolidate(self, trace: Trace) -> Pool:
         """Fuse every ranking of the trace into its pool, cut to K (Eq. 4 and 5)."""
-        with trace.timed("fuse"):
+        with trace.timed("fuse") as span:
             pool = fuse_trace(trace, self.config)
+            note(span, pool=len(pool))
             trace.counters["pool"] = len(pool)
             trace.pool = pool.cut(self.config.K)
         return trace.pool
@@ -117,7 +134,7 @@ def fuse_trace(trace: Trace, config: SearchConfig) -> Pool:
     return fuse(trace.rankings, config.kappa, config.fusion, config.normalise, weights)
 
 
-def verify_pool(
+async def verify_pool(
     fact: Fact,
     hypotheses: Sequence[Hypothesis],
     pool: Pool,
@@ -133,10 +150,10 @@ def verify_pool(
         if not window:
             return []
         calls = [
-            partial(verifier, fact=fact, hypothesis=h, candidates=window, trace=trace, index=j)
+            partial(called, verifier, fact=fact, hypothesis=h, candidates=window, trace=trace, index=j)
             for j, h in enumerate(hypotheses)
         ]
-        judged = [Judged(j, window, v, round_) for j, v in enumerate(fan_out(calls))]
+        judged = [Judged(j, window, v, round_) for j, v in enumerate(await at_once(calls))]
     record_judged(judged, config, trace)
     return judged
 

@@ -1,14 +1,13 @@
-"""Model calls of the programs: one retry, then dropped and counted; several at once without nesting."""
+"""Model calls of the programs: one retry, then dropped and counted."""
 
 from __future__ import annotations
 
-import contextvars
+import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
@@ -18,11 +17,11 @@ from ..retrievers.errors import InputError
 from ..signatures.types import Fact
 from .adapter import StrictJSON
 from .receipt import Receipt
+from .running import called
 from .serialize import CONTEXT_CAPS, PROMPT_TOKENS, Serializer, estimated_tokens
 from .stages import Stage
+from .telling import note, span
 from .trace import Call, Trace
-
-T = TypeVar("T")
 
 INSTRUCTION_TOKENS = 1_500
 """Allowance for the instructions and the answer's schema in the prompt budget."""
@@ -32,41 +31,6 @@ EXPLICIT = {"top_p": 1.0, "max_tokens": 2_048}
 
 MAX_RAW = 32_000
 """Characters of a reply that the trace keeps; 2,048 tokens are about 8,000."""
-
-WORKERS = 256
-"""Threads of the one pool that fans calls out; a served model is waited for, not computed here."""
-
-
-@lru_cache(maxsize=1)
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="abduce-call")
-
-
-def fan_out(thunks: Sequence[Callable[[], T]]) -> list[T]:
-    """Run independent calls at the same time and return their results in order.
-
-    The caller runs the first itself; the others run on one pool of the process, each in a copy of the
-    caller's context (DSPy's settings live there). Thunks must not fan out themselves. If any raises,
-    the first exception in order is raised once all have ended.
-    """
-    if not thunks:
-        return []
-    futures: list[Future[T]] = [_pool().submit(contextvars.copy_context().run, thunk) for thunk in thunks[1:]]
-    outcome: T | None = None
-    failure: Exception | None = None
-    try:
-        outcome = thunks[0]()
-    except Exception as e:  # noqa: BLE001 - raised below, after the others have ended
-        failure = e
-    results: list[T] = [outcome]  # type: ignore[list-item]
-    for future in futures:
-        try:
-            results.append(future.result())
-        except Exception as e:  # noqa: BLE001
-            failure = failure or e
-    if failure is not None:
-        raise failure
-    return results
 
 
 class NoModel(InputError):
@@ -125,7 +89,7 @@ def decoding(lm: Any, temperature: float | None, rollout: int, fresh: bool) -> d
     return config
 
 
-def ask(
+async def ask(
     predictor: dspy.Predict,
     trace: Trace,
     stage: Stage | str,
@@ -167,36 +131,50 @@ def ask(
         settings = {"lm": lm, "stage": stage, "receipt": receipt, "usage_tracker": receipt}
         if getattr(lm, "tells_receipts", False):
             settings["disable_history"] = True  # the trace keeps the reply; DSPy's copies would pile up
+            settings["send_stream"] = None  # whole answers come; a stream hears of stages
         if dspy.settings.adapter is None:
             settings["adapter"] = default_adapter()
-        start = time.perf_counter()
-        answer = None
-        trace.count("llm_calls")
-        try:
-            with dspy.context(**settings):
-                answer = predictor(config=config, **more, **inputs).answer
-            # Our adapter takes complete objects only; another may have repaired what was cut off.
-            strict = isinstance(settings.get("adapter") or dspy.settings.adapter, StrictJSON)
-            call.ok = strict or not receipt.cut_off
-            call.error = "" if call.ok else "cut off at max_tokens"
-        except (AdapterParseError, ValidationError) as e:
-            receipt.raw = receipt.raw or str(getattr(e, "lm_response", "") or "")
-            call.error = "cut off at max_tokens" if receipt.cut_off else f"does not parse: {_why(e)}"
-            if receipt.elsewhere:
-                call.error += f" ({receipt.elsewhere})"
-        except Exception as e:
-            call.failed = True
-            call.error = f"{type(e).__name__}: {e}"
-            raise
-        finally:
-            call.seconds = time.perf_counter() - start
-            call.dropped = attempt == 1 and not (call.ok or call.failed)
-            _record(call, receipt, answer, trace)
+        with span("call", stage=stage, index=index, model=str(getattr(lm, "model", ""))) as current:
+            answer = await _once(predictor, {"config": config, **more, **inputs}, settings, call, trace)
+            note(current, prompt_tokens=call.prompt_tokens, completion_tokens=call.completion_tokens)
+            note(current, ok=call.ok, error=call.error, cached=call.cache_hit)
         if call.ok:
             receipt.keep()
             return answer
     trace.count("dropped_replies")
     return None
+
+
+async def _once(
+    predictor: Any, inputs: Mapping[str, Any], settings: Mapping[str, Any], call: Call, trace: Trace
+) -> Any | None:
+    """The answer of one request under some DSPy settings; what became of it stands in ``call``, and in the
+    trace."""
+    receipt: Receipt = settings["receipt"]
+    start = time.perf_counter()
+    answer = None
+    trace.count("llm_calls")
+    try:
+        with dspy.context(**settings):
+            answer = (await called(predictor, **inputs)).answer
+        # Our adapter takes complete objects only; another may have repaired what was cut off.
+        strict = isinstance(settings.get("adapter") or dspy.settings.adapter, StrictJSON)
+        call.ok = strict or not receipt.cut_off
+        call.error = "" if call.ok else "cut off at max_tokens"
+    except (AdapterParseError, ValidationError) as e:
+        receipt.raw = receipt.raw or str(getattr(e, "lm_response", "") or "")
+        call.error = "cut off at max_tokens" if receipt.cut_off else f"does not parse: {_why(e)}"
+        if receipt.elsewhere:
+            call.error += f" ({receipt.elsewhere})"
+    except (Exception, asyncio.CancelledError) as e:
+        call.failed = True
+        call.error = f"{type(e).__name__}: {e}"
+        raise
+    finally:
+        call.seconds = time.perf_counter() - start
+        call.dropped = call.retry and not (call.ok or call.failed)
+        _record(call, receipt, answer, trace)
+    return answer
 
 
 def _record(call: Call, receipt: Receipt, answer: Any, trace: Trace) -> None:
@@ -226,7 +204,7 @@ def default_adapter() -> StrictJSON:
     return StrictJSON()
 
 
-def ask_about(
+async def ask_about(
     predictor: dspy.Predict,
     trace: Trace,
     stage: str,
@@ -254,7 +232,7 @@ def ask_about(
         if tokens > budget and not last:
             continue
         try:
-            answer = ask(
+            answer = await ask(
                 predictor,
                 trace,
                 stage,

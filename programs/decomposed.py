@@ -37,10 +37,13 @@ class Decomposed(Program):
         self.schema = schema
         self.decompose = dspy.Predict(decompose_signature(schema, prompts))
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """Four sub-queries, retrieved and fused."""
         trace = self.start()
         with trace.timed("generate"):
-            answer = ask_about(self.decompose, trace, "generator", fact, self.serializer, temperature=0.0)
+            answer = await ask_about(
+                self.decompose, trace, "generator", fact, self.serializer, temperature=0.0
+            )
         if answer is not None:
             trace.hypotheses += [Hypothesis(retrieval_query=text) for text in answer.model_dump().values()]
         identifier = self.serializer.identify(fact)

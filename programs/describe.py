@@ -15,7 +15,8 @@ from ..signatures.grounding import (
     varied_signature,
 )
 from ..signatures.types import Fact, Hypothesis
-from .calls import ask_about, fan_out
+from .calls import ask_about
+from .running import Part, at_once
 from .serialize import Serializer
 from .trace import Trace
 
@@ -33,7 +34,7 @@ WARMEST = 2.0
 """The highest temperature that is asked for."""
 
 
-class Describer(dspy.Module):
+class Describer(Part):
     """J descriptions of a fact, each a call of its own, drawn at the same time.
 
     Args:
@@ -58,14 +59,15 @@ class Describer(dspy.Module):
         else:
             self.describe = dspy.Predict(describe_signature(schema, prompts, headers=arm != "bare"))
 
-    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
-        return fan_out([partial(self.sample, fact, j, J, temperature, trace) for j in range(J)])
+    async def aforward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
+        """J descriptions in the order of the samples; None for a dropped one."""
+        return await at_once([partial(self.sample, fact, j, J, temperature, trace) for j in range(J)])
 
-    def sample(self, fact: Fact, j: int, J: int, temperature: float, trace: Trace) -> Hypothesis | None:
+    async def sample(self, fact: Fact, j: int, J: int, temperature: float, trace: Trace) -> Hypothesis | None:
         """Description ``j`` of ``J``, or None where its replies did not parse."""
         if self.arm == "warmer":
             temperature = min(temperature + j * STEP, WARMEST)
-        answer = ask_about(
+        answer = await ask_about(
             self.describe,
             trace,
             "generator",
@@ -78,7 +80,7 @@ class Describer(dspy.Module):
         return None if answer is None else Hypothesis(retrieval_query=answer.description)
 
 
-class ReadingsInOneCall(dspy.Module):
+class ReadingsInOneCall(Part):
     """J whole readings of a fact from one greedy call (arms of the design study; paper: Table 11, Panel A).
 
     Args:
@@ -106,8 +108,9 @@ class ReadingsInOneCall(dspy.Module):
         make = directed_signature(schema, prompts) if arm == "directed" else None
         self.describe = dspy.Predict(make or diverse_signature(schema, J, prompts))
 
-    def forward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
-        answer = ask_about(self.describe, trace, "generator", fact, self.serializer, temperature=0.0)
+    async def aforward(self, fact: Fact, J: int, temperature: float, trace: Trace) -> list[Hypothesis | None]:
+        """J readings of one call; only None where its replies did not parse."""
+        answer = await ask_about(self.describe, trace, "generator", fact, self.serializer, temperature=0.0)
         if answer is None:
             return [None] * J
         return [Hypothesis(retrieval_query=text) for text in answer.readings()[:J]]

@@ -12,7 +12,8 @@ from .trace import Query
 class Direct(Program):
     """Identifier + the visible text of the whole source context; no model call, one retrieval."""
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """The top K concepts for the serialised fact."""
         trace = self.start()
         (ranking,) = self.search(fact, [Query(self.serializer.direct(fact), "direct")], trace)
         return self.answer(ranking, trace)

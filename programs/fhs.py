@@ -17,6 +17,7 @@ from .fusion import final_ranking
 from .generate import Generator, LMGenerator, kept_samples
 from .profiles import Profiles
 from .render import render
+from .running import called
 from .serialize import Serializer
 from .trace import Query, Trace
 from .verify import LMVerifier, Verifier
@@ -69,23 +70,24 @@ class FHS(Program):
         if missing:
             raise ValueError(f"no companion program {sorted(missing)[0]!r} was given")
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """Algorithm 1 for one fact."""
         trace = self.start()
-        hypotheses = self.hypotheses(fact, trace)
+        hypotheses = await self.hypotheses(fact, trace)
         queries = self.queries(fact, hypotheses, trace)
         self.search(fact, queries, trace)
-        self.accompany(fact, trace)
+        await self.accompany(fact, trace)
         pool = self.consolidate(trace)
         if self.config.beta == 0 or not hypotheses:
             return self.answer(final_ranking(pool, {}, 0.0), trace)
-        judged = verify_pool(fact, hypotheses, pool, self.verifier, self.profiles, self.config, trace)
+        judged = await verify_pool(fact, hypotheses, pool, self.verifier, self.profiles, self.config, trace)
         return self.answer(rank_by_support(pool, judged, self.config), trace)
 
-    def hypotheses(self, fact: Fact, trace: Trace) -> list[Hypothesis]:
+    async def hypotheses(self, fact: Fact, trace: Trace) -> list[Hypothesis]:
         """The hypotheses that are used, recorded in the trace; empty where every sample was dropped."""
         with trace.timed("generate"):
-            drawn = self.generator(
-                fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
+            drawn = await called(
+                self.generator, fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
             )
         kept = kept_samples(drawn, self.config.keep, trace)
         self.accept(kept, trace)
@@ -108,10 +110,10 @@ class FHS(Program):
             return [self.fall_back(fact, trace)]
         return render(fact, self.serializer.identify(fact), hypotheses, self.schema, self.config.forms)
 
-    def accompany(self, fact: Fact, trace: Trace) -> None:
+    async def accompany(self, fact: Fact, trace: Trace) -> None:
         """Ask each companion for its ranking and record it beside the hypotheses' own."""
         for name in self.config.companions:
-            prediction = self.companions[name](fact=fact)
+            prediction = await called(self.companions[name], fact=fact)
             own = prediction.trace
             trace.queries.append(Query(own.queries[0].text if own.queries else "", name))
             trace.rankings.append(prediction.ranking)

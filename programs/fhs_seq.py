@@ -50,8 +50,9 @@ class FHSSeq(FHS):
         super().__init__(*args, **kwargs)
         self.revise = dspy.Predict(revise_signature(self.schema, self.prompts))
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
-        prediction = super().forward(fact=fact)
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """FHS, then rounds of revision (Appendix F)."""
+        prediction = await super().aforward(fact=fact)
         trace: Trace = prediction.trace
         if not trace.hypotheses or not trace.judged:
             return prediction
@@ -62,7 +63,7 @@ class FHSSeq(FHS):
             target = target_dimension(judged, self.schema)
             if target is None:
                 break
-            revised = self._revise(fact, current, target, round_, trace)
+            revised = await self._revise(fact, current, target, round_, trace)
             if revised is None:
                 break
             targets.append(target)
@@ -73,18 +74,18 @@ class FHSSeq(FHS):
             forms = self.config.forms
             self.search(fact, render(fact, identifier, [revised], self.schema, forms, round_, place), trace)
             pool = self.consolidate(trace)
-            judged = verify_pool(
+            judged = await verify_pool(
                 fact, trace.hypotheses, pool, self.verifier, self.profiles, self.config, trace, round_
             )
         trace.notes["targets"] = targets
         assert trace.pool is not None
         return self.answer(rank_by_support(trace.pool, judged, self.config), trace)
 
-    def _revise(
+    async def _revise(
         self, fact: Fact, current: Hypothesis, target: str, round_: int, trace: Trace
     ) -> Hypothesis | None:
         with trace.timed("generate"):
-            answer = ask_about(
+            answer = await ask_about(
                 self.revise,
                 trace,
                 "generator",

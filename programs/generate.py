@@ -12,7 +12,8 @@ from ..signatures.dimensions import DimensionSchema
 from ..signatures.fhs import generator_signature
 from ..signatures.phrases import PhraseBook, load_phrases, undated
 from ..signatures.types import Fact, Hypothesis
-from .calls import ask_about, fan_out
+from .calls import ask_about
+from .running import Part, at_once
 from .serialize import Serializer
 from .trace import Trace
 
@@ -36,7 +37,7 @@ def kept_samples(drawn: Sequence[Hypothesis | None], keep: Sequence[int], trace:
     return [h for j in numbers if (h := drawn[j]) is not None]
 
 
-class LMGenerator(dspy.Module):
+class LMGenerator(Part):
     """J samples of one unmodified prompt, drawn at the same time.
 
     Args:
@@ -61,20 +62,20 @@ class LMGenerator(dspy.Module):
         self.prompts = prompts
         self.generate = dspy.Predict(generator_signature(schema, prompts, demonstrations is not None))
 
-    def forward(
+    async def aforward(
         self, fact: Fact, J: int, temperature: float, trace: Trace, first: int = 0
     ) -> list[Hypothesis | None]:
         """Samples ``first`` to ``first + J - 1``; one alone is drawn in the caller's thread."""
         told = {} if self.demonstrations is None else {"precedents": self.demonstrations(fact)}
-        return fan_out(
+        return await at_once(
             [partial(self.sample, fact, j, temperature, trace, told) for j in range(first, first + J)]
         )
 
-    def sample(
+    async def sample(
         self, fact: Fact, j: int, temperature: float, trace: Trace, told: Mapping[str, str]
     ) -> Hypothesis | None:
         """Hypothesis ``j``, or None where its replies did not parse."""
-        answer = ask_about(
+        answer = await ask_about(
             self.generate,
             trace,
             "generator",

@@ -12,7 +12,8 @@ from .trace import Query
 class Locus(Program):
     """Identifier + row and column header of a cell, or + the text around a mention; one retrieval."""
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """The top K concepts for what stands at the locus."""
         trace = self.start()
         (ranking,) = self.search(fact, [Query(self.serializer.locus(fact), "locus")], trace)
         return self.answer(ranking, trace)

@@ -8,11 +8,12 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from types import SimpleNamespace
 from typing import Any
 
 import dspy
 from dspy.utils.exceptions import LMInvalidRequestError, LMUnsupportedFeatureError
+
+from .running import Part, called
 
 TOP = 20
 """Alternatives that are asked for at every token: what common servers give at most."""
@@ -64,13 +65,14 @@ class Measured:
         return written
 
 
-class Measuring:
+class Measuring(Part):
     """A predictor that also asks for log-probabilities; its answer comes as :class:`Measured`.
 
     An endpoint that refuses the parameter is asked again without it.
     """
 
     def __init__(self, predictor: dspy.Predict, top: int = TOP) -> None:
+        super().__init__()
         self.predictor, self.top = predictor, top
 
     @property
@@ -83,14 +85,15 @@ class Measuring:
         """The predictor's own signature."""
         return self.predictor.signature
 
-    def __call__(self, config: Mapping[str, Any] | None = None, **inputs: Any) -> Any:
+    async def aforward(self, config: Mapping[str, Any] | None = None, **inputs: Any) -> Any:
+        """The predictor's reply to some inputs; its ``answer`` is a :class:`Measured`."""
         plain = dict(config or {})
         asking = plain | {"logprobs": True, "top_logprobs": self.top}
         try:
-            reply = self.predictor(config=asking, **inputs)
+            reply = await called(self.predictor, config=asking, **inputs)
         except (LMInvalidRequestError, LMUnsupportedFeatureError):
-            reply = self.predictor(config=plain, **inputs)
-        return SimpleNamespace(answer=Measured(answer=reply.answer, tokens=tokens_of(reply)))
+            reply = await called(self.predictor, config=plain, **inputs)
+        return dspy.Prediction(answer=Measured(answer=reply.answer, tokens=tokens_of(reply)))
 
 
 def tokens_of(reply: Any) -> list[Token] | None:

@@ -25,6 +25,7 @@ from .generate import Generator, LMGenerator, PhraseGenerator, RuleGenerator
 from .learned import Learned
 from .locus import Locus
 from .oracle import EachAlone, OracleBest, VerifierPicks
+from .own import arguments, own_class
 from .parallel import Parallel
 from .precedents import Demonstrations, PrecedentVote
 from .presets import spec_named
@@ -34,7 +35,7 @@ from .refine import Refine
 from .replay import Replay, Source
 from .serialize import Serializer
 from .shared_rows import shared_evidence
-from .spec import SHOWN_SCOPES, Spec
+from .spec import SHOWN_SCOPES, Spec, about
 from .table import TableFHS
 from .trained import Trained, beside
 from .verify import LMVerifier, SymbolicVerifier, Verifier
@@ -281,6 +282,40 @@ PROGRAMS: dict[str, Method] = {
 }
 
 
+def method_named(program: str) -> Method:
+    """A method by its name, or by ``package.module:Class``.
+
+    Raises:
+        InputError: no such module or class.
+        ValueError: no such method, or a class that is none.
+    """
+    if ":" in program:
+        return Method(own_class(program, Program), _own)
+    about(program)
+    return PROGRAMS[program]
+
+
+def _own(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
+    profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
+    known: dict[str, Callable[[], Any]] = {
+        "retriever": lambda: parts.retriever(spec.retriever),
+        "taxonomy": lambda: parts.taxonomy,
+        "schema": lambda: parts.schema,
+        "config": lambda: config,
+        "serializer": lambda: parts.serializer_for(spec.serializer),
+        "profiles": lambda: profiles,
+        "prompts": lambda: spec.prompts,
+        "generator": lambda: generator_for(spec, parts),
+        "verifier": lambda: verifier_for(spec, parts, profiles),
+    }
+    if parts.precedents is not None:
+        known["precedents"] = parts.precedents
+    if parts.trained is not None:
+        known["learned"] = parts.trained
+    program: Program = cls(**arguments(cls, known, spec.options))
+    return program
+
+
 def build(spec: Spec, parts: Parts) -> Any:
     """The program of a spec, with the selector around it where the spec says so.
 
@@ -291,7 +326,7 @@ def build(spec: Spec, parts: Parts) -> Any:
     from .select import Selector
     from .shared import SharedEvidence
 
-    method = PROGRAMS[spec.program]
+    method = method_named(spec.program)
     parts = parts.under(spec.vocabulary)
     try:
         if spec.replay:

@@ -73,9 +73,10 @@ def _adapter() -> LetterAdapter:
 class Lettered(Measuring):
     """A predictor that is asked for one token, with its alternatives."""
 
-    def __call__(self, config: Mapping[str, Any] | None = None, **inputs: Any) -> Any:
+    async def aforward(self, config: Mapping[str, Any] | None = None, **inputs: Any) -> Any:
+        """See :class:`Measuring`."""
         with dspy.context(adapter=_adapter()):
-            return super().__call__(config={**(config or {}), "max_tokens": 1}, **inputs)
+            return await super().aforward(config={**(config or {}), "max_tokens": 1}, **inputs)
 
 
 class OneTokenSelector(Selector):
@@ -97,13 +98,13 @@ class OneTokenSelector(Selector):
         super().__init__(program, schema, prompts)
         self.select = dspy.Predict(letter_signature(self.schema, prompts))
 
-    def _reorder(self, fact: Any, ranking: Ranking, trace: Trace) -> Ranking:
+    async def _reorder(self, fact: Any, ranking: Ranking, trace: Trace) -> Ranking:
         ids = list(ranking.ids)
         answered = 0
         with trace.timed("select"):
             for index, start in enumerate(window_starts(len(ids))):
                 window = ids[start : start + SELECTED]
-                order = self._round(fact, window, index, trace)
+                order = await self._round(fact, window, index, trace)
                 if order is not None:
                     answered += 1
                     ids[start : start + SELECTED] = [window[i] for i in order]
@@ -112,9 +113,9 @@ class OneTokenSelector(Selector):
         trace.selected = ids[:SELECTED]
         return promote(ranking, trace.selected)
 
-    def _round(self, fact: Any, window: Sequence[str], index: int, trace: Trace) -> list[int] | None:
+    async def _round(self, fact: Any, window: Sequence[str], index: int, trace: Trace) -> list[int] | None:
         """The places of a window in their new order; None where the call failed."""
-        found: Measured | None = ask_about(
+        found: Measured | None = await ask_about(
             Lettered(self.select),
             trace,
             "selector",

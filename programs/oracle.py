@@ -9,9 +9,9 @@ import dspy
 from ..retrievers.base import Ranking
 from ..signatures.types import Fact, Hypothesis
 from .base import alone, fuse_trace, rank_by_support, record_judged, window_for
-from .calls import fan_out
 from .fhs import FHS
 from .fusion import final_ranking
+from .running import at_once, called
 from .trace import Judged, Trace
 from .window import support_of
 
@@ -23,9 +23,10 @@ class EachAlone(FHS):
     them. Every hypothesis is judged on its own window, all at the same time.
     """
 
-    def forward(self, fact: Fact, gold: str = "") -> dspy.Prediction:
+    async def aforward(self, fact: Fact, gold: str = "") -> dspy.Prediction:
+        """FHS with each hypothesis by itself; ``gold`` is read by the oracle alone."""
         trace = self.start()
-        hypotheses = self.hypotheses(fact, trace)
+        hypotheses = await self.hypotheses(fact, trace)
         self.search(fact, self.queries(fact, hypotheses, trace), trace)
         owns = [alone(trace, j) for j in range(max(1, len(hypotheses)))]
         pools = [fuse_trace(own, self.config).cut(self.config.K) for own in owns]
@@ -38,18 +39,20 @@ class EachAlone(FHS):
                 partial(self._judge, fact, hypothesis, window, trace, j)
                 for j, (hypothesis, window) in enumerate(zip(hypotheses, windows, strict=True))
             ]
-            judged = fan_out(calls)
+            judged = await at_once(calls)
         record_judged([one for found in judged for one in found], self.config, trace)
         rankings = [rank_by_support(p, found, self.config) for p, found in zip(pools, judged, strict=True)]
         return self.conclude(rankings, gold, trace)
 
-    def _judge(
+    async def _judge(
         self, fact: Fact, hypothesis: Hypothesis, window: list[str], trace: Trace, j: int
     ) -> list[Judged]:
         """The verification of one hypothesis on its own window; none of an empty window."""
         if not window:
             return []
-        verdicts = self.verifier(fact=fact, hypothesis=hypothesis, candidates=window, trace=trace, index=j)
+        verdicts = await called(
+            self.verifier, fact=fact, hypothesis=hypothesis, candidates=window, trace=trace, index=j
+        )
         return [Judged(j, window, verdicts)]
 
     def conclude(self, rankings: list[Ranking], gold: str, trace: Trace) -> dspy.Prediction:

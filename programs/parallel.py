@@ -19,6 +19,7 @@ from .describe import Describer, OneCall, ReadingsInOneCall, Sampling
 from .fusion import final_ranking
 from .generate import Generator, kept_samples
 from .render import render
+from .running import called
 from .serialize import Serializer
 
 
@@ -69,11 +70,12 @@ class Parallel(Program):
             arm, schema, self.serializer, prompts, self.config.J
         )
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """J descriptions, retrieved and fused."""
         trace = self.start()
         with trace.timed("generate"):
-            drawn = self.describer(
-                fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
+            drawn = await called(
+                self.describer, fact=fact, J=self.config.J, temperature=self.config.temperature, trace=trace
             )
         trace.hypotheses += kept_samples(drawn, self.config.keep, trace)
         identifier = self.serializer.identify(fact)

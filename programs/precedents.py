@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import dspy
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ..retrievers.base import Ranking, Retriever
 from ..retrievers.precedents.index import Neighbour, Precedents
 from ..retrievers.precedents.loci import period_of
+from ..retrievers.remade import Remade
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .base import Program
@@ -43,7 +44,8 @@ class PrecedentVote(Program):
         super().__init__(retriever, serializer, taxonomy, config or PrecedentsConfig())
         self.precedents = precedents
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """The concepts that already-tagged facts vote for."""
         trace = self.start()
         with trace.timed("precedents"):
             vote = self.precedents.vote(fact, self.config.scope)
@@ -162,7 +164,7 @@ def completed(first: Ranking, rest: Ranking, k: int) -> Ranking:
     ).top(k)
 
 
-class Demonstrations:
+class Demonstrations(Remade):
     """The nearest precedents of a fact as text for a generator: where each stands, and its concept.
 
     Args:
@@ -182,9 +184,6 @@ class Demonstrations:
     ) -> None:
         self.precedents, self.taxonomy, self.scope = precedents, taxonomy, scope
         self.n, self.definition = n, definition
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Demonstrations:
-        return self
 
     def __call__(self, fact: Fact) -> str:
         near = self.precedents.vote(fact, self.scope).nearest(4 * self.n)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from .spec import METHODS, SHOWN_SCOPES, Spec
+from .spec import METHODS, SHOWN_SCOPES, Spec, about
 
 _FHS = Spec(program="fhs")
 _RULES = Spec(program="fhs", generator="rules", verifier="symbolic", config={"J": 1})
@@ -115,7 +115,10 @@ def spec_named(name: str) -> Spec:
         return PRESETS[name]
     if name in METHODS:
         return Spec(program=name)
-    raise ValueError(f"no program {name!r}; there are {', '.join([*PRESETS, *METHODS])}")
+    if ":" in name and about(name):
+        return Spec(program=name)
+    known = ", ".join([*PRESETS, *METHODS])
+    raise ValueError(f"no program {name!r}; there are {known}, and package.module:Class")
 
 
 def scopes(spec: Spec) -> frozenset[str]:

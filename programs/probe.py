@@ -37,7 +37,12 @@ class Probe(Program):
             raise ValueError(f"a probe's text is 'label' or 'label+definition', not {text!r}")
         self.text = text
 
-    def forward(self, fact: Fact, gold: str) -> dspy.Prediction:
+    async def aforward(self, fact: Fact, gold: str) -> dspy.Prediction:
+        """The top K concepts for the gold concept's own words.
+
+        Raises:
+            KeyError: the taxonomy has no such concept.
+        """
         trace = self.start()
         concept = self.taxonomy[gold]
         text = concept.label if self.text == "label" else f"{concept.label} {concept.definition}".strip()

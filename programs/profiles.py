@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..retrievers.profiles import Profile
+from ..retrievers.remade import Remade
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, Features
 
 
-class Profiles:
+class Profiles(Remade):
     """Category profiles and text tokens by concept id; kept once worked out.
 
     Programs over the same taxonomy and schema may share one. Where the taxonomy has profiles stored under the
@@ -25,9 +24,6 @@ class Profiles:
         if taxonomy.profiles is not None:
             self._profiles = taxonomy.profiles.read(schema)
         self._known: dict[str, Features] = {}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Profiles:
-        return self
 
     def __getitem__(self, id_: str) -> Features:
         found = self._known.get(id_)

@@ -49,12 +49,13 @@ class Refine(Program):
         make = feedback_signature if feedback else critique_signature
         self.revise = dspy.Predict(make(schema, prompts))
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """Rounds of description, all retrieved and fused."""
         trace = self.start()
         previous: Hypothesis | None = None
         retrieved: Ranking | None = None
         for round_ in range(self.config.rounds):
-            current = self._interpret(fact, round_, previous, retrieved, trace)
+            current = await self._interpret(fact, round_, previous, retrieved, trace)
             if current is None:
                 trace.count("failed_rounds")
                 continue
@@ -68,17 +69,17 @@ class Refine(Program):
             self.search(fact, [self.fall_back(fact, trace)], trace)
         return self.answer(final_ranking(self.consolidate(trace), {}, 0.0), trace)
 
-    def _interpret(
+    async def _interpret(
         self, fact: Fact, round_: int, previous: Hypothesis | None, retrieved: Ranking | None, trace: Trace
     ) -> Hypothesis | None:
         with trace.timed("generate"):
             if round_ == 0 or previous is None:
-                return self.first.sample(fact, 0, 1, 0.0, trace)
+                return await self.first.sample(fact, 0, 1, 0.0, trace)
             shown = {"previous": previous.retrieval_query}
             if self.feedback:
                 ids = [] if retrieved is None else retrieved.ids[: self.config.shown]
                 shown["candidates"] = self.candidates.show(ids) or "nothing"
-            answer = ask_about(
+            answer = await ask_about(
                 self.revise,
                 trace,
                 "generator",

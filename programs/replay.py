@@ -58,7 +58,8 @@ class Replay(Program):
         super().__init__(retriever, serializer, taxonomy, config)
         self.source, self.profiles, self.verifier = source, profiles, verifier
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """The fact's logged trace under this row's settings."""
         old = self.source(fact)
         trace = self.start()
         if "verifier" not in old.settings:  # a row without dimensions, which no verifier judges
@@ -88,7 +89,7 @@ class Replay(Program):
         if judged is None:
             trace.count("verified_again")
             last = max((q.round for q in trace.queries), default=0)
-            judged = verify_pool(
+            judged = await verify_pool(
                 fact, trace.hypotheses, pool, self.verifier, self.profiles, self.config, trace, last
             )
         else:

@@ -11,8 +11,10 @@ from ..retrievers.base import Ranking
 from ..retrievers.taxonomy import strip_namespace
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.select import selector_signature
+from ..signatures.types import Fact
 from .base import Program
 from .calls import INSTRUCTION_TOKENS, ask_about
+from .running import called
 from .serialize import estimated_tokens
 from .state import Stateful
 from .trace import Trace
@@ -51,19 +53,26 @@ class Selector(Stateful):
         self.schema = schema
         self.select = dspy.Predict(selector_signature(schema, prompts))
 
+    takes = Program.takes
+
     @property
     def needs_gold(self) -> bool:
         return self.program.needs_gold
 
-    def forward(self, fact: Any, **more: Any) -> dspy.Prediction:
-        prediction = self.program(fact=fact, **more)
+    def forward(self, fact: Fact, **more: Any) -> dspy.Prediction:
+        """The program's ranking of a fact, reordered by one model call; see the class for the prediction."""
+        return super().forward(fact=fact, **more)
+
+    async def aforward(self, fact: Fact, **more: Any) -> dspy.Prediction:
+        """The program's ranking, reordered."""
+        prediction = await called(self.program, fact=fact, **more)
         trace = prediction.trace
         retrieved = prediction.get("alternatives") or [prediction.ranking]
-        reordered = [self._reorder(fact, ranking, trace) for ranking in retrieved]
+        reordered = [await self._reorder(fact, ranking, trace) for ranking in retrieved]
         extra = {"alternatives": retrieved, "reordered": reordered} if len(retrieved) > 1 else {}
         return dspy.Prediction(ranking=reordered[0], retrieved=retrieved[0], trace=trace, **extra)
 
-    def _reorder(self, fact: Any, ranking: Ranking, trace: Trace) -> Ranking:
+    async def _reorder(self, fact: Any, ranking: Ranking, trace: Trace) -> Ranking:
         """The ranking after one selection; itself where the call failed."""
         if not len(ranking):
             trace.selected = []
@@ -78,7 +87,7 @@ class Selector(Stateful):
                 continue
             try:
                 with trace.timed("select"):
-                    answer = ask_about(
+                    answer = await ask_about(
                         self.select,
                         trace,
                         "selector",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -12,9 +13,15 @@ from typing import Any
 import dspy
 
 from ..signatures.types import Fact
+from .base import Program
+from .running import blocking, called
 from .shared_rows import shared_evidence
 from .state import Stateful
 from .trace import Trace
+
+
+class _Abandoned(Exception):
+    """Who computed a value was cancelled."""
 
 
 class Once:
@@ -31,8 +38,14 @@ class Once:
     def __deepcopy__(self, memo: dict[int, Any]) -> Once:
         return Once()
 
-    def get(self, key: Hashable, askers: int, compute: Callable[[], Any]) -> Any:
-        """The value of a key; it is forgotten once ``askers`` have had it."""
+    def __reduce__(self) -> tuple[type[Once], tuple[()]]:
+        return Once, ()
+
+    async def get(self, key: Hashable, askers: int, compute: Callable[[], Awaitable[Any]]) -> Any:
+        """The value of a key; it is forgotten once ``askers`` have had it.
+
+        Where who computes it is cancelled, the next who asks computes it anew.
+        """
         with self._lock:
             future = self._made.get(key)
             mine = future is None
@@ -41,11 +54,18 @@ class Once:
                 self._left[key] = askers
         if mine:
             try:
-                future.set_result(compute())
+                future.set_result(await compute())
+            except (asyncio.CancelledError, GeneratorExit):
+                with self._lock:
+                    self._made.pop(key, None)
+                future.set_exception(_Abandoned())
+                raise
             except BaseException as e:  # noqa: BLE001 - raised for everyone who asks, the first included
                 future.set_exception(e)
         try:
-            return future.result()
+            return future.result() if blocking() else await asyncio.wrap_future(future)
+        except _Abandoned:
+            return await self.get(key, askers, compute)
         finally:
             with self._lock:
                 self._left[key] -= 1
@@ -75,16 +95,25 @@ class SharedEvidence(Stateful):
             for i in group:
                 self._groups[facts[i].fact_id] = facts[group[0]], len(group)
 
+    takes = Program.takes
+
     @property
     def needs_gold(self) -> bool:
         """Whether its program is an oracle."""
         return bool(self.program.needs_gold)
 
     def forward(self, fact: Fact, **more: Any) -> dspy.Prediction:
+        """The program's prediction for a fact, or for the first of its group."""
+        return super().forward(fact=fact, **more)
+
+    async def aforward(self, fact: Fact, **more: Any) -> dspy.Prediction:
+        """The program's prediction for a fact, or for the first of its group."""
         first, members = self._groups.get(fact.fact_id, (fact, 1))
         if members == 1 or self.needs_gold:
-            return self.program(fact=fact, **more)
-        prediction = self._once.get(first.fact_id, members, lambda: self.program(fact=first, **more))
+            return await called(self.program, fact=fact, **more)
+        prediction = await self._once.get(
+            first.fact_id, members, lambda: called(self.program, fact=first, **more)
+        )
         if first.fact_id == fact.fact_id:
             return prediction
         told = {name: prediction[name] for name in prediction.keys()}  # noqa: SIM118 - no mapping

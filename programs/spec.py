@@ -39,6 +39,23 @@ class About(NamedTuple):
     needs_gold: bool = False
 
 
+def about(program: str) -> About:
+    """What is known of a method: one of :data:`METHODS`, or ``package.module:Class``, which is imported.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if ":" not in program:
+        if program not in METHODS:
+            raise ValueError(f"no program {program!r}; there are {', '.join(METHODS)}, package.module:Class")
+        return METHODS[program]
+    from .base import Program
+    from .own import config_class, own_class
+
+    cls = own_class(program, Program)
+    return About(config_class(cls), cls.model_free, cls.needs_gold)
+
+
 METHODS: Mapping[str, About] = {
     "direct": About(SearchConfig, model_free=True),
     "locus": About(SearchConfig, model_free=True),
@@ -106,16 +123,14 @@ class Configured(Protocol):
     def config(self) -> type[BaseModel]: ...
 
 
-def resolved_config(program: str, config: Mapping[str, Any], methods: Mapping[str, Configured]) -> Any:
-    """The full config of a method of a table (``methods[program].config`` is its class).
+def resolved_config(method: Configured, config: Mapping[str, Any]) -> Any:
+    """The full config of a method.
 
     Raises:
-        ValueError: no such program, or a key or value that its config does not have.
+        ValueError: a key or value that its config does not have.
     """
-    if program not in methods:
-        raise ValueError(f"no program {program!r}; there are {', '.join(methods)}")
     try:
-        return methods[program].config.model_validate(dict(config))
+        return method.config.model_validate(dict(config))
     except ValidationError as e:
         raise ValueError(one_line(e)) from e
 
@@ -124,7 +139,8 @@ class Spec(SpecBase):
     """One row, resolved.
 
     Args:
-        program: name of the method (a key of :data:`METHODS`).
+        program: name of the method (a key of :data:`METHODS`), or ``package.module:Class``, a subclass of
+            :class:`~abduce.programs.base.Program` of one's own.
         config: fields of the method's config class that differ from its defaults.
         generator: ``lm``, ``rules`` or ``phrases`` (no model); ``lm-precedents`` shows it the nearest
             already-tagged facts of other companies, ``lm-precedents-own`` those of the company's own
@@ -166,7 +182,7 @@ class Spec(SpecBase):
         Raises:
             ValueError: no such program, or a key or value that its config does not have.
         """
-        config: SearchConfig = resolved_config(self.program, self.config, METHODS)
+        config: SearchConfig = resolved_config(about(self.program), self.config)
         return config
 
     @property
@@ -182,13 +198,15 @@ class Spec(SpecBase):
             judged = self.verifier == "lm" and getattr(self.resolve(), "beta", 0.0) > 0
             moved = bool(self.retriever) or not WINDOW.isdisjoint(self.config)
             return judged and (moved or self.verdicts != "compact")
-        method = METHODS.get(self.program)
-        if method is None or method.model_free:
+        method = about(self.program)
+        if method.model_free:
             return False
+        if not issubclass(method.config, FHSConfig) and ":" in self.program:
+            return True
         beta = getattr(self.resolve(), "beta", 0.0)
         return self.generator not in MODEL_FREE or (self.verifier == "lm" and beta > 0)
 
     @property
     def needs_gold(self) -> bool:
         """Whether it is an oracle, which is shown the gold concept."""
-        return METHODS[self.program].needs_gold
+        return about(self.program).needs_gold

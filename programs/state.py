@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import dspy
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ..signatures.toml import one_line
+from .running import Part
 
 FINGERPRINTS = "abduce_fingerprints"
 
@@ -87,8 +89,36 @@ def _checked(name: str, state: Any, signature: type[dspy.Signature]) -> None:
                         raise ValueError(f"{where}: {one_line(e)}") from None
 
 
-class Stateful(dspy.Module):
-    """A module whose saved state carries fingerprints (``program.save("x.json")``, ``program.load``)."""
+class Stateful(Part):
+    """A module whose saved state carries fingerprints (``program.save("x.json")``, ``program.load``).
+
+    Inputs that ``takes`` names must be of its types.
+    """
+
+    takes: ClassVar[Mapping[str, type]] = {}
+
+    def __call__(self, *args: Any, **inputs: Any) -> Any:
+        """Run it in this thread.
+
+        Raises:
+            TypeError: an input of another type than :attr:`takes` names.
+        """
+        return super().__call__(**self._named(args, inputs))
+
+    async def acall(self, *args: Any, **inputs: Any) -> Any:
+        """Run it on the caller's event loop; raises as calling it does."""
+        return await super().acall(**self._named(args, inputs))
+
+    def _named(self, args: tuple[Any, ...], inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """All inputs by name, and of the right types."""
+        named = {**dict(zip(self.takes, args, strict=False)), **inputs}
+        for name, type_ in self.takes.items():
+            if name in named and not isinstance(named[name], type_):
+                article = "an" if type_.__name__[0] in "AEIOU" else "a"
+                raise TypeError(
+                    f"{name} must be {article} {type_.__name__}, got {type(named[name]).__name__}"
+                )
+        return named
 
     def fingerprints(self) -> dict[str, str]:
         """A fingerprint for each predictor, by its name in the program."""

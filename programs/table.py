@@ -13,10 +13,11 @@ from ..signatures.fhs import table_signature
 from ..signatures.replies import judgements, table_answer
 from ..signatures.types import Fact, Hypothesis, Judgement, Verdict
 from .base import rank_by_support, record_judged, window_for
-from .calls import ask_about, fan_out
+from .calls import ask_about
 from .fhs import FHS
 from .fusion import Pool, final_ranking
 from .generate import LMGenerator, kept_samples
+from .running import at_once, called
 from .shared import Once
 from .trace import Judged, Trace
 from .verify import show_hypothesis
@@ -78,23 +79,24 @@ class TableFHS(FHS):
         trace.settings["verifier"] += ", a table at a time"
         return trace
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """The ranking of one fact; its whole table is done with the first that asks."""
         table = self._tables.get(fact.context.context_id, [])
         place = next((i for i, one in enumerate(table) if one.fact_id == fact.fact_id), None)
         if place is None or fact.modality != "table":
-            return super().forward(fact=fact)
-        done = self._once.get(fact.context.context_id, len(table), lambda: self._whole(table))
+            return await super().aforward(fact=fact)
+        done = await self._once.get(fact.context.context_id, len(table), lambda: self._whole(table))
         found = done[place]
         if isinstance(found, Exception):
             raise found
         return found
 
-    def _whole(self, facts: Sequence[Fact]) -> list[dspy.Prediction | Exception]:
+    async def _whole(self, facts: Sequence[Fact]) -> list[dspy.Prediction | Exception]:
         """Every row of a table; a row whose samples could not be drawn has the error in its place."""
         rows = [_Row(fact, self.start()) for fact in facts]
         J, temperature = self.config.J, self.config.temperature
         samples = [(row, j) for row in rows for j in range(J)]
-        drawn = fan_out([partial(self._sample, row, j, temperature) for row, j in samples])
+        drawn = await at_once([partial(self._sample, row, j, temperature) for row, j in samples])
         failed: dict[str, Exception] = {}
         for n, row in enumerate(rows):
             own = drawn[n * J : (n + 1) * J]
@@ -106,33 +108,33 @@ class TableFHS(FHS):
             self.accept(kept, row.trace)
             row.hypotheses = kept
             self.search(row.fact, self.queries(row.fact, kept, row.trace), row.trace)
-            self.accompany(row.fact, row.trace)
+            await self.accompany(row.fact, row.trace)
             row.pool = self.consolidate(row.trace)
             row.window = window_for(row.pool, self.verifier, self.profiles, self.config)
         going = [row for row in rows if row.fact.fact_id not in failed]
         if self.config.beta > 0:
-            self._verify([row for row in going if row.strings])
+            await self._verify([row for row in going if row.strings])
         return [failed.get(row.fact.fact_id) or self._ranked(row) for row in rows]
 
-    def _sample(self, row: _Row, j: int, temperature: float) -> Hypothesis | Exception | None:
+    async def _sample(self, row: _Row, j: int, temperature: float) -> Hypothesis | Exception | None:
         """One sample of a row; an error is the row's own."""
         try:
-            drawn: list[Hypothesis | None] = self.sampler(
-                fact=row.fact, J=1, temperature=temperature, trace=row.trace, first=j
+            drawn: list[Hypothesis | None] = await called(
+                self.sampler, fact=row.fact, J=1, temperature=temperature, trace=row.trace, first=j
             )
         except dspy.LMError as e:
             error: Exception = e
             return error
         return drawn[0]
 
-    def _verify(self, rows: Sequence[_Row]) -> None:
+    async def _verify(self, rows: Sequence[_Row]) -> None:
         """Judge the readings of all rows in as few calls as they need, all at the same time."""
         parts: list[list[_Row]] = []
         for row in rows:
             if not parts or sum(r.strings for r in parts[-1]) + row.strings > STRINGS:
                 parts.append([])
             parts[-1].append(row)
-        answers = fan_out([partial(self._judge, part, i) for i, part in enumerate(parts)])
+        answers = await at_once([partial(self._judge, part, i) for i, part in enumerate(parts)])
         for part, answer in zip(parts, answers, strict=True):
             for place, row in enumerate(part, 1):
                 said = None if answer is None else list(getattr(answer, f"row_{place}"))
@@ -144,11 +146,11 @@ class TableFHS(FHS):
                 record_judged(judged, self.config, row.trace)
                 row.trace.notes["table"] = {"rows": len(part), "asked_by": part[0].fact.fact_id}
 
-    def _judge(self, rows: Sequence[_Row], index: int) -> Any | None:
+    async def _judge(self, rows: Sequence[_Row], index: int) -> Any | None:
         sizes = tuple(row.strings for row in rows)
         current = self.judge.signature  # an optimizer may have reworded it
         with rows[0].trace.timed("verify"):
-            return ask_about(
+            return await ask_about(
                 self.judge,
                 rows[0].trace,
                 "verifier",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import Counter
@@ -11,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..retrievers.base import Ranking
+from ..signatures.html import html_line, html_table
 from ..signatures.types import Hypothesis, Verdict
 from .fusion import Pool
+from .telling import announce, span
 
 LOSSES = (
     "dropped_replies", "direct_fallback", "failed_rounds", "failed_verifications", "selector_failed",
@@ -75,7 +78,7 @@ class Judged:
     round: int = 0
 
 
-@dataclass
+@dataclass(repr=False)
 class Trace:
     """The whole trail of one program over one input.
 
@@ -106,17 +109,58 @@ class Trace:
     settings: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Trace: {self._line()}>"
+
+    def _line(self) -> str:
+        sizes = {"queries": len(self.queries), "hypotheses": len(self.hypotheses), "calls": len(self.calls)}
+        parts = [f"{n} {name}" for name, n in sizes.items() if n]
+        counted = (
+            f"{name} {n}" for name, n in self.counters.items() if name not in ("llm_calls", "retrievals")
+        )
+        return ", ".join([*parts, *counted])
+
+    def toDict(self) -> dict[str, Any]:
+        """Plain values for JSON, in the form of a run's records (:mod:`~abduce.programs.trace_json`)."""
+        from .trace_json import to_json
+
+        return to_json(self)
+
+    def to_json(self) -> str:
+        """One JSON object; see :meth:`toDict`."""
+        return json.dumps(self.toDict(), ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        parts = [html_line(self._line())]
+        if self.hypotheses:
+            names = list(dict.fromkeys(name for h in self.hypotheses for name in h.values))
+            rows = [[j, *(h.values.get(n) for n in names), h.retrieval_query]
+                    for j, h in enumerate(self.hypotheses)]  # fmt: skip
+            parts.append(html_table(["hypothesis", *names, "query"], rows, "Hypotheses"))
+        found = zip(self.queries, self.rankings, strict=False)
+        queries = [[q.form, q.hypothesis, q.text[:300], ", ".join(r.ids[:3])] for q, r in found]
+        parts.append(html_table(["form", "hypothesis", "query", "first found"], queries, "Queries"))
+        calls = [[c.stage, c.index, c.ok, c.error, c.seconds, c.prompt_tokens, c.completion_tokens]
+                 for c in self.calls]  # fmt: skip
+        if calls:
+            columns = ["stage", "index", "ok", "error", "seconds", "prompt tokens", "completion tokens"]
+            parts.append(html_table(columns, calls, "Model calls"))
+        return "".join(parts)
+
     def count(self, name: str, n: int = 1) -> None:
         """Add to a counter; safe where calls fan out."""
         with _COUNTING:
             self.counters[name] += n
 
     @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Add the wall time of the block to ``seconds[stage]``."""
+    def timed(self, stage: str) -> Iterator[Any]:
+        """Add the wall time of the block to ``seconds[stage]``, and tell of it (:mod:`.telling`); gives the
+        span, or None."""
         start = time.perf_counter()
+        announce(stage)
         try:
-            yield
+            with span(stage) as current:
+                yield current
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 

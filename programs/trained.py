@@ -112,7 +112,8 @@ class Trained(Program):
         self._known = Known(self.taxonomy)
         self._memo = _Memo()
 
-    def forward(self, fact: Fact) -> dspy.Prediction:
+    async def aforward(self, fact: Fact) -> dspy.Prediction:
+        """The concepts by what was learned, with ``confidence``."""
         trace = self.start()
         with trace.timed("rank"):
             alone, ranking = self._judged(fact)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import dspy
 
+from ..retrievers.remade import Remade
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.fhs import verifier_signature
@@ -15,6 +16,7 @@ from ..signatures.types import UNRESOLVED, Concept, Fact, Hypothesis, Judgement,
 from .calls import ask_about
 from .logprobs import Measuring, Token, Unreadable, letter_chances
 from .profiles import Profiles
+from .running import Part
 from .serialize import Serializer, one_line
 from .trace import Trace
 
@@ -56,15 +58,12 @@ def show_candidate(concept: Concept, definition: int = DEFINITION_CHARACTERS) ->
     return " | ".join(parts)
 
 
-class Candidates:
+class Candidates(Remade):
     """Lists of candidates as text; each concept is written out once. Safe to share between threads."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         self.taxonomy = taxonomy
         self._shown: dict[tuple[str, int], str] = {}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Candidates:
-        return self
 
     def show(
         self, ids: Sequence[str], definition: int = DEFINITION_CHARACTERS, marks: Sequence[str] = ()
@@ -84,7 +83,7 @@ def show_hypothesis(hypothesis: Hypothesis, schema: DimensionSchema) -> str:
     return "\n".join(f"{name}: {hypothesis.values.get(name, UNRESOLVED)}" for name in schema.names)
 
 
-class LMVerifier(dspy.Module):
+class LMVerifier(Part):
     """One structured call over (fact, hypothesis, window).
 
     Args:
@@ -128,11 +127,19 @@ class LMVerifier(dspy.Module):
             self._sized[key] = current.with_updated_fields("answer", type_=answer)
         return self._sized[key]
 
-    def forward(
+    async def aforward(
         self, fact: Fact, hypothesis: Hypothesis, candidates: Sequence[str], trace: Trace, index: int
     ) -> list[Verdict] | None:
+        """A verdict for each candidate, in their order; None where two replies were no use.
+
+        Args:
+            fact, hypothesis: the evidence and its reading.
+            candidates: concept ids.
+            trace: gets the calls and what was counted.
+            index: the hypothesis's number among those of the fact.
+        """
         soft = self.form == "soft"
-        answer = ask_about(
+        answer = await ask_about(
             Measuring(self.verify) if soft else self.verify,
             trace,
             "verifier",

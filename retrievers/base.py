@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+from ..signatures.html import html_table
+
+if TYPE_CHECKING:
+    import pandas
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,9 +28,10 @@ class Hit:
     components: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Documents in order, best first, with their scores.
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking(Sequence[Hit]):
+    """Documents in order, best first, with their scores: a sequence of :class:`Hit`. A slice is a ranking,
+    whose ranks count from 1 again.
 
     ``scores`` and every array of ``components`` have shape ``(len(ids),)``. ``candidates`` is the
     number of documents that passed the filter (0: not known). ``fell_back`` says that the datatype
@@ -48,14 +55,30 @@ class Ranking:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Ranking: ...
+    def __getitem__(self, index: int | slice) -> Hit | Ranking:
+        if isinstance(index, slice):
+            return self.take(range(*index.indices(len(self))))
+        place = range(len(self))[index]
+        parts = {name: float(values[place]) for name, values in self.components.items()}
+        return Hit(self.ids[place], float(self.scores[place]), place + 1, parts)
+
+    def __contains__(self, found: object) -> bool:
+        """Whether a document (by its id) or a hit is in it."""
+        return found in self.ids if isinstance(found, str) else any(hit == found for hit in self)
+
+    def __repr__(self) -> str:
+        first = ", ".join(f"{hit.id} {hit.score:.3f}" for hit in self[:3])
+        more = ", ..." if len(self) > 3 else ""
+        return f"<Ranking of {len(self)}: {first}{more}>"
+
     def __iter__(self) -> Iterator[Hit]:
         for i, (id_, score) in enumerate(zip(self.ids, self.scores, strict=True)):
             parts = {name: float(values[i]) for name, values in self.components.items()}
             yield Hit(id_, float(score), i + 1, parts)
-
-    @property
-    def hits(self) -> list[Hit]:
-        return list(self)
 
     def rank_of(self, id_: str) -> int | None:
         """The rank of a document, from 1, or None where it is absent."""
@@ -63,6 +86,27 @@ class Ranking:
             return list(self.ids).index(id_) + 1
         except ValueError:
             return None
+
+    def toDict(self) -> dict[str, Any]:
+        """Plain values for JSON: every field, arrays as lists."""
+        arrays = {name: values.tolist() for name, values in self.components.items()}
+        plain = {name: getattr(self, name) for name in ("candidates", "fell_back", "cut")}
+        return {"ids": list(self.ids), "scores": self.scores.tolist(), "components": arrays, **plain}
+
+    def to_json(self) -> str:
+        """One JSON object; see :meth:`toDict`."""
+        return json.dumps(self.toDict(), ensure_ascii=False)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame with ``rank``, ``id``, ``score`` and a column per component."""
+        import pandas
+
+        rows = [{"rank": h.rank, "id": h.id, "score": h.score, **h.components} for h in self]
+        return pandas.DataFrame(rows, columns=["rank", "id", "score", *self.components])
+
+    def _repr_html_(self) -> str:
+        rows = ([h.rank, h.id, h.score, *h.components.values()] for h in self)
+        return html_table(["rank", "id", "score", *self.components], rows, size=len(self))
 
     def top(self, k: int) -> Ranking:
         """The first ``k`` places."""

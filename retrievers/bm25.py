@@ -30,6 +30,7 @@ from .errors import InputError
 from .filters import applied_datatype, excluded, fell_back
 from .numbering import QueryNumbers
 from .postings import Longs, Postings, TokenLists
+from .remade import Remade
 from .store import Stored, open_index, trusting, writing
 from .tokenize import Tokenizer, tokenizer_hash, tokenizer_named
 
@@ -69,7 +70,7 @@ def _pass(queries: int) -> Callable[..., None]:
     return rank_batch
 
 
-class BM25Retriever:
+class BM25Retriever(Remade):
     """The shared first stage of every method.
 
     Args:
@@ -117,9 +118,6 @@ class BM25Retriever:
         self._indexes: dict[str | None, _Index] = {}
         self._lock = threading.RLock()
         self._spare: list[tuple[Any, ...]] = []
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> BM25Retriever:
-        return self
 
     @property
     def taxonomy(self) -> Collection[Any]:
@@ -204,8 +202,8 @@ class BM25Retriever:
         if not chosen:
             raise InputError("was built with a tokenizer of the user's own; give it", file=folder)
         w_cov = parameters["w_cov"] if w_cov is None else w_cov
-        made = cls(stored.collection(), parameters["k1"], parameters["b"], w_cov, chosen, threads)
-        made.repeats = bool(parameters["repeats"])
+        constants = parameters["k1"], parameters["b"], w_cov
+        made = cls(stored.collection(), *constants, chosen, threads, bool(parameters["repeats"]))
         if tokenizer_hash(made.tokenizer) != about["hash"]:
             raise InputError("was built with another tokenizer; build the index again", file=folder)
         made._vocabulary = {token: i for i, token in enumerate(stored.texts("vocabulary"))}

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from ..signatures.html import html_table
 from .columns import TextColumn
 from .errors import InputError
 
@@ -190,6 +191,33 @@ class Collection(ABC, Generic[Item]):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # DSPy's optimizers copy programs; an inventory never changes
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} of {len(self):,} {self.noun}s>"
+
+    def _repr_html_(self) -> str:
+        first = (self.record(item) for item in self)
+        rows = ([r.id, r.heading, r.datatype, r.body] for r in first)
+        columns = ["id", self.parts[1], "datatype", self.parts[2]]
+        return html_table(columns, rows, f"{self.name}: {len(self):,} {self.noun}s", len(self))
+
+    def to_json(self) -> str:
+        """One JSON object: its name and every item, as a taxonomy or corpus file has them on its lines."""
+        _, heading, body = self.parts
+        items = [
+            {
+                "id": r.id,
+                heading: r.heading,
+                body: r.body,
+                **({"datatype": r.datatype} if r.datatype else {}),
+                **r.metadata,
+            }
+            for r in map(self.record, self)
+        ]
+        return json.dumps({"name": self.name, f"{self.noun}s": items}, ensure_ascii=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (list(self), self.name, self.indexed)
 
     def _find(self, id_: str) -> int | None:
         if self._positions is not None:

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from .collection import Collection
 from .postings import TokenLists
+from .remade import Remade
 from .tokenize import Tokenizer, distinct
 
 Floats = npt.NDArray[np.float64]
 
 
-class LabelCoverage:
+class LabelCoverage(Remade):
     """How well queries and the labels of a collection cover each other; labels are read at first use.
 
     ``cov_label = |tok(q) & tok(label)| / |tok(label)|`` and

@@ -21,6 +21,7 @@ from .coverage import LabelCoverage
 from .encoders import Encoder, Text, Vectors, cut_queries
 from .errors import InputError
 from .filters import EVERYTHING, Mask, applied_datatype, fell_back, passing
+from .remade import Remade
 from .store import open_index, trusting, writing
 from .tokenize import Tokenizer, tok
 from .vectors import Engine, VectorIndex
@@ -28,7 +29,7 @@ from .vectors import Engine, VectorIndex
 _CHUNK = 32
 
 
-class DenseRetriever:
+class DenseRetriever(Remade):
     """Ranks documents by the inner product of their vectors with the query's.
 
     Args:
@@ -81,9 +82,8 @@ class DenseRetriever:
         self._index = VectorIndex(vectors, engine, **engine_settings)
         self._coverage = LabelCoverage(collection, tokenizer)
         self._ids = np.array(collection.ids, dtype=object)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> DenseRetriever:
-        return self
+        rest = {"w_cov": w_cov, "engine": engine, "pool": pool, "vectors": vectors, "tokenizer": tokenizer}
+        self._given = (collection, encoder), {**rest, **engine_settings}  # nothing is encoded again
 
     def search(
         self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None

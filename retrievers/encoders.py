@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InputError, MissingExtra
+from .remade import Remade
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ def cut_queries(encoder: object, texts: Sequence[str]) -> list[bool]:
     return encoder.cut(texts) if isinstance(encoder, LimitedEncoder) else [False] * len(texts)
 
 
-class SentenceEncoder:
+class SentenceEncoder(Remade):
     """One sentence-transformers model, or two that share a space (MedCPT).
 
     Args:

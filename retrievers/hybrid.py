@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from .base import Ranking, Retriever, Where, check_search
+from .remade import Remade
 
 Method = Literal["rrf", "scores"]
 
 
-class HybridRetriever:
+class HybridRetriever(Remade):
     """Fuses what several retrievers return.
 
     ``rrf``: ``sum_i w_i / (kappa + rank_i)`` over the rankings that returned a document. ``scores``:
@@ -55,9 +56,6 @@ class HybridRetriever:
             raise ValueError(f"need kappa > 0 and depth >= 1, not kappa={kappa}, depth={depth}")
         self.parts, self.weights, self.method = list(parts), weights, method
         self.kappa, self.depth = kappa, depth
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> HybridRetriever:
-        return self
 
     def search(
         self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None

@@ -7,6 +7,7 @@ insert goes on where it stopped. :attr:`MilvusRetriever.notes` says what the emb
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections import defaultdict
@@ -22,6 +23,7 @@ from .dense import document_texts
 from .encoders import Encoder
 from .errors import InputError, MissingExtra
 from .filters import EVERYTHING, applied_datatype, fell_back, passing
+from .remade import Remade
 from .tokenize import tok, tokenizer_hash
 
 LITE_NOTES = (
@@ -40,7 +42,7 @@ _MOST = 16_384
 _TEXT = 65_535
 
 
-class MilvusRetriever:
+class MilvusRetriever(Remade):
     """Searches one Milvus collection; the constructor connects, :meth:`insert` fills.
 
     Args:
@@ -95,10 +97,9 @@ class MilvusRetriever:
         self._index, self._k1, self._b = index, k1, b
         self._fields = {f: f"f_{i}" for i, f in enumerate(filter_fields)}
         self._client = _connect(uri, token)
+        given = inspect.signature(type(self)).bind(*self._given[0], **self._given[1]).arguments
+        self._given = (), {k: v for k, v in given.items() if k != "token"}  # no pickle holds a secret
         self._ready = False
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> MilvusRetriever:
-        return self
 
     def close(self) -> None:
         """Close the connection; a Milvus Lite file is free for others then."""

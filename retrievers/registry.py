@@ -88,14 +88,24 @@ def builder_named(kind: str) -> Builder:
                 f"no retriever {kind!r}; there are {known}, or package.module:Class", field="retriever.kind"
             )
         return BUILDERS[kind]
-    module, _, name = kind.partition(":")
+    builder: Builder = outside_class(kind, "retriever.kind")
+    return builder
+
+
+def outside_class(name: str, field: str) -> Any:
+    """The class (or any callable) that ``package.module:Class`` names; its module is imported.
+
+    Raises:
+        InputError: there is no such module, or nothing callable of that name in it; names ``field``.
+    """
+    module, _, attribute = name.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ImportError as e:
-        raise InputError(f"{module!r} cannot be imported ({e})", field="retriever.kind") from e
+        found = getattr(importlib.import_module(module), attribute, None)
+    except (ImportError, ValueError) as e:
+        raise InputError(f"{module!r} cannot be imported ({e})", field=field) from e
     if not callable(found):
-        raise InputError(f"{module!r} has no class {name!r}", field="retriever.kind")
-    return found  # type: ignore[no-any-return]
+        raise InputError(f"{module!r} has no class {attribute!r}", field=field)
+    return found
 
 
 def _bm25(

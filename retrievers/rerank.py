@@ -14,6 +14,7 @@ from .base import Ranking, Retriever, Where, check_search
 from .collection import Collection
 from .encoders import check_model_folder
 from .errors import InputError, MissingExtra
+from .remade import Remade
 
 DEFAULT_MODEL = "BAAI/bge-reranker-v2-m3"
 
@@ -26,7 +27,7 @@ class PairScorer(Protocol):
         ...
 
 
-class CrossEncoderScorer:
+class CrossEncoderScorer(Remade):
     """A sentence-transformers cross-encoder with one output; scores are its logits.
 
     Args:
@@ -75,7 +76,7 @@ class CrossEncoderScorer:
         return self([(query, document) for document in documents]) if documents else []
 
 
-class RerankRetriever:
+class RerankRetriever(Remade):
     """The first stage's best documents in the order of a pair scorer.
 
     Args:
@@ -98,9 +99,6 @@ class RerankRetriever:
         if depth < 1:
             raise ValueError(f"depth must be at least 1, not {depth}")
         self.first, self.collection, self.scorer, self.depth = first, collection, scorer, depth
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> RerankRetriever:
-        return self
 
     def search(
         self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from .base import Ranking, Retriever, Where
 from .filters import fell_back
+from .remade import Remade
 from .taxonomy import Taxonomy
 
 ABSTRACT = (("abstract", "True"), ("abstract", "true"))
@@ -27,7 +28,7 @@ def not_among(taxonomy: Taxonomy, datatypes: Values[str]) -> tuple[tuple[str, st
     return (*(("datatype", d) for d in (*others, "None")), *ABSTRACT)
 
 
-class Narrowed:
+class Narrowed(Remade):
     """Searches as ``inner`` does, but without the documents of ``exclude`` where a query has no datatype that
     the taxonomy declares. Such rankings still say ``fell_back``; ``candidates`` counts what was searched.
 
@@ -63,7 +64,7 @@ def narrowed(make: Make, taxonomy: Taxonomy, datatypes: Values[str]) -> Make:
     return lambda settings: Narrowed(make(settings), taxonomy, exclude)
 
 
-class Within:
+class Within(Remade):
     """A retriever that answers with some concepts alone.
 
     The whole taxonomy is ranked and the others are left out, so that every concept keeps the score that it
@@ -77,9 +78,6 @@ class Within:
 
     def __init__(self, retriever: Retriever, size: int, ids: Iterable[str]) -> None:
         self.retriever, self.size, self.ids = retriever, size, frozenset(ids)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Within:
-        return self
 
     def search(
         self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ..signatures.types import Concept
 from .collection import Collection, Record
@@ -54,6 +55,9 @@ class Taxonomy(Collection[Concept]):
         for concept in self:
             if not concept.label.strip():
                 raise InputError(f"the concept {concept.id!r} of {name!r} has no label", field="label")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return *super().__reduce__(), {"profiles": self.profiles}
 
     @classmethod
     def datatype(cls, item: Concept) -> str | None:

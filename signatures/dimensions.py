@@ -227,6 +227,9 @@ class DimensionSchema(_Part):
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).model_validate_json, (self.model_dump_json(),)  # the same bytes in every process
+
     @cached_property
     def fingerprint(self) -> str:
         """Changes whenever anything in the schema does."""

@@ -10,9 +10,12 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, create_model
+
+from .made import Made, made
 
 LETTERS = string.ascii_uppercase[:10]
 """A question has at most ten options."""
@@ -84,7 +87,7 @@ def option_named(text: str, options: Mapping[str, str]) -> str | None:
     return None
 
 
-class Reply(BaseModel):
+class Reply(Made):
     """A typed answer. What a model class says in its docstring is for readers of the code and is kept out of
     the schema that a language model is shown; field descriptions are for the model."""
 
@@ -163,7 +166,8 @@ class Choices:
         raise KeyError(key)
 
 
-def restricted(model: type[BaseModel], field: str, values: tuple[str, ...]) -> type[BaseModel]:
+@lru_cache(maxsize=256)
+def restricted(model: type[Made], field: str, values: tuple[str, ...]) -> type[Made]:
     """The same reply model, whose text field is an enum of ``values`` in the schema that a server gets.
 
     Parsing is not changed: what comes back is read by :class:`Choices`.
@@ -171,4 +175,5 @@ def restricted(model: type[BaseModel], field: str, values: tuple[str, ...]) -> t
     info = model.model_fields[field]
     narrowed = Field(max_length=300, description=info.description, json_schema_extra={"enum": list(values)})
     fields: dict[str, Any] = {field: (Annotated[str, cut(300), BeforeValidator(_alone)], narrowed)}
-    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)
+    same = create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)
+    return made(same, restricted, model, field, values)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
 from .dimensions import DimensionSchema
+from .made import Made, made
 from .types import Judgement
 
 MAX_VALUE = 200
@@ -47,7 +48,7 @@ def _cut(limit: int) -> BeforeValidator:
     return BeforeValidator(cut)
 
 
-class Answer(BaseModel):
+class Answer(Made):
     """Base of every answer: extra keys are refused, text is stripped."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
@@ -153,7 +154,7 @@ class DimensionRevision(Answer):
 def readings_answer(n: int) -> type[Readings]:
     """Exactly ``n`` readings."""
     field: Any = (list[Query], Field(min_length=n, max_length=n))
-    return create_model("Readings", __base__=Readings, descriptions=field)
+    return made(create_model("Readings", __base__=Readings, descriptions=field), readings_answer, n)
 
 
 @lru_cache(maxsize=32)
@@ -161,7 +162,8 @@ def hypothesis_answer(schema: DimensionSchema) -> type[Answer]:
     """The generator's answer for a schema: a text a dimension, and ``retrieval_query``."""
     fields: dict[str, Any] = dict.fromkeys(schema.names, (Value, ...))
     fields["retrieval_query"] = (Query, ...)
-    return create_model("FactorizedHypothesis", __base__=Answer, **fields)
+    model = create_model("FactorizedHypothesis", __base__=Answer, **fields)
+    return made(model, hypothesis_answer, schema)
 
 
 @lru_cache(maxsize=64)
@@ -183,9 +185,17 @@ def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[
         chance = Annotated[int, Field(ge=-1, le=100)]
         item = Annotated[list[chance], Field(min_length=len(schema.names), max_length=len(schema.names))]
     else:
-        fields: dict[str, Any] = dict.fromkeys(schema.names, (SpelledJudgement, ...))
-        item = create_model("CandidateVerdict", __base__=Answer, **fields)
-    return create_model("Verdicts", __base__=Answer, verdicts=(list[item], Field(min_length=n, max_length=n)))
+        item = _spelled(schema)
+    verdicts: Any = (list[item], Field(min_length=n, max_length=n))
+    model = create_model("Verdicts", __base__=Answer, verdicts=verdicts)
+    return made(model, verdicts_answer, schema, n, form)
+
+
+@lru_cache(maxsize=16)
+def _spelled(schema: DimensionSchema) -> type[Answer]:
+    """One candidate's verdict in spelled form."""
+    fields: dict[str, Any] = dict.fromkeys(schema.names, (SpelledJudgement, ...))
+    return made(create_model("CandidateVerdict", __base__=Answer, **fields), _spelled, schema)
 
 
 def _letters(schema: DimensionSchema) -> Any:
@@ -202,7 +212,7 @@ def table_answer(schema: DimensionSchema, sizes: tuple[int, ...]) -> type[Answer
     fields: dict[str, Any] = {
         f"row_{i}": (list[item], Field(min_length=n, max_length=n)) for i, n in enumerate(sizes, 1)
     }
-    return create_model("TableVerdicts", __base__=Answer, **fields)
+    return made(create_model("TableVerdicts", __base__=Answer, **fields), table_answer, schema, sizes)
 
 
 Chances = tuple[float, float, float]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from ..programs.serialize import Serializer
 from ..retrievers.errors import InputError
 from ..retrievers.files import csv_rows, replacing
 from ..retrievers.taxonomy import Taxonomy
+from ..signatures.html import html_table
 from .calibration import Thresholds
 from .golds import Golds
 from .score import Score, score_tags
@@ -109,6 +111,18 @@ class Tags(Sequence[Tag]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} tags of {self.name!r} by {self.program!r} with {self.taxonomy.name}>"
+
+    def _repr_html_(self) -> str:
+        names = ("fact_id", "value", "where", "concept", "label", "confidence", "score")
+        columns = [c for c in names if c in COLUMNS]
+        rows = ([cells[c] for c in columns] for cells in self.rows(1))
+        return html_table(columns, rows, repr(self).strip("<>"), len(self))
+
+    def to_json(self, top: int = 10) -> str:
+        """One JSON object: what tagged, and the lines of the table; ``top`` concepts of each ranking."""
+        lines = [{name: _plain(cell) for name, cell in row.items()} for row in self.rows(top)]
+        about = {"name": self.name, "program": self.program, "taxonomy": self.taxonomy.name}
+        return json.dumps({**about, "tags": lines}, ensure_ascii=False)
 
     @property
     def failed(self) -> list[Tag]:

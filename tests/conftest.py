@@ -120,6 +120,9 @@ class ScriptedLM(dspy.BaseLM):
             choice.logprobs = self.logprobs(request, content) if self.logprobs else None
         return SimpleNamespace(choices=[choice], usage={}, model="scripted")
 
+    async def aforward(self, prompt=None, messages=None, **kwargs):
+        return self.forward(prompt, messages, **kwargs)
+
     def of(self, stage):
         """The requests of one stage."""
         return [a for a in self.asked if a.stage == stage]

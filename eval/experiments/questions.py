@@ -19,7 +19,7 @@ from ...data.parts import make_rag_parts
 from ...data.questions import BUNDLED, WORKED_EXAMPLE, named_questions
 from ...lm import Profiles, load
 from ...programs.rag.judge import ContextJudge
-from ...programs.rag.presets import RAG_PROGRAMS, RAGParts, RAGSpec, build_rag, rag_spec
+from ...programs.rag.presets import RAGParts, RAGSpec, build_rag, rag_method, rag_spec
 from ...programs.rag.prompts import own_prompts
 from ...programs.rag.rule import AnswerRules
 from ...programs.stages import RAG_STAGES, Stage
@@ -259,7 +259,7 @@ def make_qa_rows(
                     settings=settings,
                     prompts=prompts,
                     model=models_.identity() if spec.needs_model and models_ else None,
-                    code=code_version(RAG_PROGRAMS[spec.program].cls, *outside_modules(retrieved)),
+                    code=code_version(rag_method(spec.program).cls, *outside_modules(retrieved)),
                     seeds=tuple(experiment.seeds) if spec.needs_model else (experiment.seeds[0],),
                     takes_gold=True,
                     ready=(

@@ -17,7 +17,7 @@ from ...data.example import Example, fingerprint
 from ...data.folder import DataFolder, domain_named, file_fingerprint
 from ...data.kept import Chosen, FactsOf
 from ...data.parts import make_parts
-from ...programs.methods import PROGRAMS, Parts, build, check_replay
+from ...programs.methods import Parts, build, check_replay, method_named
 from ...programs.presets import learns, scopes, spec_named
 from ...programs.shared_rows import shared_evidence
 from ...programs.spec import Spec
@@ -262,7 +262,7 @@ def make_rows(
             settings=settings,
             prompts=prompts,
             model=model if spec.needs_model else None,
-            code=code_version(PROGRAMS[spec.program].cls, *outside_modules(retriever)),
+            code=code_version(method_named(spec.program).cls, *outside_modules(retriever)),
             seeds=seeds,
             takes_gold=spec.needs_gold and not spec.replay,
             ready=ready if spec.needs_model else None,

@@ -7,14 +7,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...data.corpora import load_corpus
-from ...data.example import Example
+from ...data.example import Example, fingerprint
 from ...data.folder import DataFolder, domain_named
 from ...data.parts import make_parts, make_rag_parts
 from ...data.questions import TEST_SETS, TUNING_SET, named_questions
-from ...lm.use import models_for
+from ...lm.use import meter_line, models_for
 from ...programs.stages import FACT_STAGES, RAG_STAGES
 from ...retrievers.errors import InputError, MissingExtra
 from ...retrievers.files import write_text
@@ -24,20 +24,26 @@ from ..experiments.files import load_experiment
 from ..experiments.subset import restricted, split_by_context, spread
 from ..runs.comparison import Comparison
 
+if TYPE_CHECKING:
+    from .rollouts import Rollouts
+
 OPTIMIZERS = ("bootstrap", "mipro", "gepa")
 
 
 @dataclass(frozen=True)
 class Compiled:
     """A compiled row: where its state is, on how many facts or questions (``noun``) of which split it was
-    compiled, and what it gained on those of other contexts (None: not measured)."""
+    compiled, what became of the optimizer's rollouts, and what it gained on those of other contexts (None:
+    not measured). ``cost``: what the model calls of this process came to, in one line."""
 
     row: str
     state: Path
     examples: int
     noun: str
     split: str
+    rollouts: Rollouts
     gain: Comparison | None
+    cost: str = ""
 
 
 def optimize_row(
@@ -54,8 +60,12 @@ def optimize_row(
     budget: str = "light",
     threads: int = 8,
     lm: Mapping[str, Any] | None = None,
+    log: Path | None = None,
 ) -> Compiled:
     """Compile one row of an experiment and write its program state as JSON.
+
+    A run that was ended at any moment goes on where it was when the same call is made again: no reply is
+    asked for twice.
 
     Args:
         name: experiment, bundled or a TOML file.
@@ -69,14 +79,20 @@ def optimize_row(
             the contexts are kept for validation by mipro and gepa.
         check: the gain is measured on at most so many facts of other contexts; 0: not measured.
         measure: what is optimised (MRR, R@10, Acc); of answers Acc.
-        budget: ``light``, ``medium`` or ``heavy``, for mipro and gepa.
+        budget: ``light``, ``medium`` or ``heavy``, for mipro and gepa; or a number, at least 1: of trials
+            (mipro) or of rollouts (gepa).
         threads: facts in flight.
+        lm: an ``[lm]`` table that stands in for the experiment's.
+        log: the folder of the replies that came so far and of GEPA's own notes, a pickle: name only a folder
+            of your own. None: beside ``out``, with ``.log`` at its end.
 
     Raises:
         InputError: a test split, a row without a model, or whatever is wrong with experiment and data.
     """
     if optimizer not in OPTIMIZERS:
         raise InputError(f"no optimizer {optimizer!r}; there are {', '.join(OPTIMIZERS)}")
+    if budget not in ("light", "medium", "heavy") and not (budget.isdecimal() and int(budget) >= 1):
+        raise InputError(f"is light, medium, heavy or a number, not {budget!r}", field="budget")
     if train < 2:
         raise InputError(f"needs at least 2 examples, not {train}", field="train")
     experiment = load_experiment(name).only([row])
@@ -94,15 +110,24 @@ def optimize_row(
     models = experiment.table.models()
     if lm is None and list(models) != [""]:
         raise InputError(f"has several models, {', '.join(models)}: give one with --lm", file=experiment.file)
-    with models_for(models[""] if lm is None else lm, f"the row {row!r}", probe=material.stages):
+    from .rollouts import journal
+
+    log = Path(f"{out}.log") if log is None else log
+    table = models[""] if lm is None else lm
+    with models_for(table, f"the row {row!r}", probe=material.stages) as opened, journal(log / "replies"):
         program, metric = material.build()
-        compiled = _compile(program, examples, metric, optimizer, budget, threads)
+        identity = "" if opened is None else opened.identity()
+        done = [spec.model_dump(mode="json"), [e.fingerprint() for e in examples], measure, budget, identity]
+        compiled, rollouts = _compile(
+            program, examples, metric, optimizer, budget, threads, log / f"gepa-{fingerprint(done)}"
+        )
         gain = None
         if unseen:
             rows = {"before": program, "after": compiled}
             gain = evaluate(rows, unseen, concurrency=threads).compare("after", "before")
+        cost = "" if opened is None else meter_line(opened.meter)
     write_text(out, json.dumps(compiled.dump_state(), ensure_ascii=False, indent=1) + "\n")
-    return Compiled(row, out, len(examples), material.noun, split, gain)
+    return Compiled(row, out, len(examples), material.noun, split, rollouts, gain, cost)
 
 
 @dataclass(frozen=True)
@@ -160,7 +185,32 @@ _MATERIALS: Mapping[str, Callable[[AnyExperiment, DataFolder, str, str], _Materi
 
 
 def _compile(
-    program: Any, examples: list[Example], metric: Any, optimizer: str, budget: str, threads: int
+    program: Any,
+    examples: list[Example],
+    metric: Any,
+    optimizer: str,
+    budget: str,
+    threads: int,
+    notes: Path,
+) -> tuple[Any, Rollouts]:
+    import dspy
+
+    from .rollouts import Rollouts
+
+    rollouts = Rollouts(program)
+    with dspy.context(callbacks=[*(dspy.settings.callbacks or []), rollouts]):
+        compiled = _compiled(program, examples, metric, optimizer, budget, threads, notes)
+    return compiled, rollouts
+
+
+def _compiled(
+    program: Any,
+    examples: list[Example],
+    metric: Any,
+    optimizer: str,
+    budget: str,
+    threads: int,
+    notes: Path,
 ) -> Any:
     import dspy
 
@@ -169,6 +219,7 @@ def _compile(
     if optimizer == "bootstrap":
         teleprompter = dspy.BootstrapFewShot(metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0)
         return teleprompter.compile(program, trainset=to_dspy(examples))
+    number = int(budget) if budget.isdecimal() else 0
     learned, chosen_by = split_by_context(examples)
     if not chosen_by:
         raise InputError(f"the {len(examples)} facts are all of one source context: {optimizer} needs two")
@@ -176,9 +227,17 @@ def _compile(
     if optimizer == "mipro":
         if importlib.util.find_spec("optuna") is None:
             raise MissingExtra("optuna", "optimize")
-        mipro = dspy.MIPROv2(metric=_bare_numbers(metric), auto=budget, num_threads=threads)
-        return mipro.compile(program, trainset=trainset, valset=valset)
-    gepa = dspy.GEPA(metric=metric, auto=budget, num_threads=threads, reflection_lm=dspy.settings.lm)
+        own = {"auto": None, "num_candidates": 2 + number // 3} if number else {"auto": budget}
+        mipro = dspy.MIPROv2(metric=_bare_numbers(metric), num_threads=threads, **own)
+        trials = {"num_trials": number, "minibatch": False} if number else {}
+        return mipro.compile(program, trainset=trainset, valset=valset, **trials)
+    gepa = dspy.GEPA(
+        metric=metric,
+        num_threads=threads,
+        reflection_lm=dspy.settings.lm,
+        log_dir=str(notes),
+        **({"max_metric_calls": number} if number else {"auto": budget}),
+    )
     return gepa.compile(program, trainset=trainset, valset=valset)
 
 

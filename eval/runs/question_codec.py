@@ -14,9 +14,9 @@ from typing import Any
 
 from ...data.questions import same_answer
 from ...programs.rag.context import Passages
+from ...programs.trace_json import to_json
 from ...retrievers.tokenize import tok_set
 from ...signatures.types import UtilityLabel
-from .trace import to_json
 
 LABEL_MEASURES = {
     "Entailed": UtilityLabel.ENTAILED,

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ...programs.trace import Trace
+from ...programs.trace_json import from_json
 from ...retrievers.errors import InputError
 from ...signatures.types import Fact
 from .folder import RunFolder
 from .log import read_lines
-from .trace import from_json
 
 WAIT = 3600.0
 """Seconds that a replay waits for a row that is still running."""

@@ -262,8 +262,19 @@ class Run:
         """Whether nothing of it says anything: every example of every row failed or fell back."""
         return all(row.unusable == 1.0 for row in self.rows)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Run of {len(self.rows)} rows on {len(self.examples):,} examples: {', '.join(self.measures)}>"
+        )
+
     def _repr_html_(self) -> str:
         return self.table().html()
+
+    def to_json(self) -> str:
+        """One JSON object: the rows' names, the measures, and :meth:`values`."""
+        rows = [row.name for row in self.rows]
+        whole = {"rows": rows, "measures": list(self.measures), "values": list(self.values())}
+        return orjson.dumps(whole, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
     def values(self) -> Iterator[dict[str, Any]]:
         """One flat dict a row, seed and example: row, seed, id, cluster, groups, status, measures, costs,

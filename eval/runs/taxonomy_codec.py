@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...programs.trace_json import to_json
 from ...retrievers.taxonomy import strip_namespace
 from ..metrics import RANKING_MEASURES, accuracy, measure, score_ranking
-from .trace import to_json
 
 
 class TaxonomyCodec:

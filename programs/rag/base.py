@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import dspy
 from dspy.utils.exceptions import ContextWindowExceededError
@@ -22,8 +22,10 @@ from ...signatures.options import Choices, option_problem, restricted
 from ...signatures.types import Question
 from ..calls import ask
 from ..logprobs import Measured, Measuring
+from ..running import Part, called
 from ..stages import Stage
 from ..state import Stateful
+from ..telling import note
 from ..trace import Query, Trace
 from .config import RAGConfig
 from .context import CountTokens, Evidence, Fused, Passages, estimate_tokens, pack
@@ -35,12 +37,14 @@ WINDOW_SHARES = (1.0, 0.75, 0.5, 0.25, 0.125, 0.0625)
 prompt is too long."""
 
 
-def ask_for_option(
+async def ask_for_option(
     predictor: dspy.Predict, trace: Trace, stage: str, choices: Choices, *, index: int = 0, **inputs: Any
 ) -> Any | None:
     """:func:`~abduce.programs.calls.ask` where the answer's ``answer_choice`` is one of these options."""
     signature = narrowed(predictor.signature, "answer_choice", choices.letters)
-    return ask(predictor, trace, stage, index=index, signature=signature, options=str(choices), **inputs)
+    return await ask(
+        predictor, trace, stage, index=index, signature=signature, options=str(choices), **inputs
+    )
 
 
 @lru_cache(maxsize=256)
@@ -61,7 +65,7 @@ class Given:
     cited: Sequence[Any] = ()
 
 
-class AnswerGenerator(dspy.Module):
+class AnswerGenerator(Part):
     """The answer from question, options and, where there is one, the context (paper: 4.5).
 
     Every method holds this module with the same prompt. The working hypothesis is in the prompt only
@@ -98,7 +102,7 @@ class AnswerGenerator(dspy.Module):
         exposed = bool(getattr(config, "expose_hypothesis", False))
         return cls(documents, exposed, config.cite, config.probabilities)
 
-    def forward(
+    async def aforward(
         self,
         question: Question,
         choices: Choices,
@@ -118,7 +122,7 @@ class AnswerGenerator(dspy.Module):
             asked = Measuring(predictor) if self.probabilities else predictor
             signature = narrowed(predictor.signature, "answer_choice", choices.letters)
             shown = {**inputs, "options": str(choices)}
-            reply = ask(asked, trace, Stage.ANSWER, signature=signature, **shown)
+            reply = await ask(asked, trace, Stage.ANSWER, signature=signature, **shown)
         if reply is None:
             return Given()
         if isinstance(reply, Measured):
@@ -131,7 +135,26 @@ class AnswerGenerator(dspy.Module):
         return Given(key or "", reply.step_by_step_thinking, getattr(reply, "evidence", ()))
 
 
-class RAG(Stateful):
+class QuestionProgram(Stateful):
+    """What every method for questions shares: it takes a question."""
+
+    takes: ClassVar[Mapping[str, type]] = {"question": Question}
+    config: RAGConfig
+
+    def forward(self, question: Question) -> dspy.Prediction:
+        """Answer one question; see :class:`RAG` for the prediction.
+
+        It waits in the caller's thread; ``await program.acall(question=question)`` does the same on an event
+        loop.
+
+        Raises:
+            TypeError: ``question`` is no :class:`~abduce.signatures.types.Question`.
+            InputError: its options are not two to ten distinct texts.
+        """
+        return super().forward(question=question)
+
+
+class RAG(QuestionProgram):
     """The frame of every retrieval method: plan and retrieve, fuse, pack, answer.
 
     A method says how it retrieves (:meth:`retrieve`). Called with ``question=`` it returns a
@@ -166,19 +189,19 @@ class RAG(Stateful):
         self.count = count
         self.generator = AnswerGenerator.of(self.config)
 
-    def forward(self, question: Question) -> dspy.Prediction:
+    async def aforward(self, question: Question) -> dspy.Prediction:
         """Answer one question. Where no answer is asked for, it may have no options.
 
         Raises:
             InputError: the question has fewer than two or more than ten options, or two that are the same.
         """
         trace = Trace(settings=self.config.model_dump(mode="json"))
-        completed = self.complete(question, trace)
+        completed = await self.complete(question, trace)
         if completed is None:
             return prediction(question, "", "", (), trace)
         c = self.config
         choices = checked_choices(completed) if c.answer or completed.options else Choices.of({})
-        fused = self.retrieve(completed, trace)
+        fused = await self.retrieve(completed, trace)
         room = c.window - c.output - c.reserve - self.count(question.text) - self.count(str(choices))
         given = Given()
         attempts = [(share, c.cite) for share in WINDOW_SHARES]
@@ -190,7 +213,8 @@ class RAG(Stateful):
                 room = packed.tokens
             try:
                 if c.answer:
-                    given = self.generator(
+                    given = await called(
+                        self.generator,
                         question=completed,
                         choices=choices,
                         documents=packed.text,
@@ -218,11 +242,11 @@ class RAG(Stateful):
             trace.notes["statements"] = {key: [asdict(s) for s in found] for key, found in cited.items()}
         return prediction(completed, given.key, given.reasoning, packed.evidence, trace)
 
-    def complete(self, question: Question, trace: Trace) -> Question | None:
+    async def complete(self, question: Question, trace: Trace) -> Question | None:
         """The question with options; open-ended methods add them, or give None where none could be found."""
         return question
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
         """The passages of the context, best first, at most ``B_max``."""
         raise NotImplementedError
 
@@ -232,8 +256,9 @@ class RAG(Stateful):
 
     def search(self, queries: Mapping[str, str], k: int, trace: Trace) -> dict[str, Ranking]:
         """One batched search of named queries; queries and rankings are written to the trace, in order."""
-        with trace.timed("retrieve"):
+        with trace.timed("retrieve") as span:
             rankings = self.retriever.search(list(queries.values()), k)
+            note(span, queries=len(queries), K=k, found=sum(map(len, rankings)))
         trace.retrieved([Query(text, name) for name, text in queries.items()], rankings)
         return dict(zip(queries, rankings, strict=True))
 
@@ -251,20 +276,20 @@ class RAG(Stateful):
 class SimpleRAG(RAG):
     """The raw question is the query; its top ``B_max`` documents are the context (paper: B.2)."""
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
         return self.by_question(question, trace)
 
 
 class SimpleRAGWithOptions(RAG):
     """Ours, in neither paper: question and option texts are one query."""
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
         query = " ".join([question.text, *question.options.values()])
         name = "question + options"
         return as_is(self.search({name: query}, self.config.B_max, trace)[name], name)
 
 
-class NoRAG(Stateful):
+class NoRAG(QuestionProgram):
     """Chain of thought without retrieval (paper: B.2). Takes no retriever; its context is empty."""
 
     def __init__(self, config: RAGConfig | None = None) -> None:
@@ -272,11 +297,11 @@ class NoRAG(Stateful):
         self.config = config or RAGConfig()
         self.generator = AnswerGenerator.of(self.config, documents=False)
 
-    def forward(self, question: Question) -> dspy.Prediction:
+    async def aforward(self, question: Question) -> dspy.Prediction:
         """Answer one question; see :class:`RAG` for the prediction and the errors."""
         trace = Trace()
         choices = checked_choices(question)
-        given = self.generator(question=question, choices=choices, documents="", trace=trace)
+        given = await called(self.generator, question=question, choices=choices, documents="", trace=trace)
         return prediction(question, given.key, given.reasoning, (), trace)
 
 
@@ -309,7 +334,7 @@ def prediction(
         answer_text=question.options.get(key, ""),
         reasoning=reasoning,
         options=dict(question.options),
-        context=tuple(evidence),
+        context=list(evidence),
         ranking=ranking,
         trace=trace,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...retrievers.base import Ranking
 
@@ -37,6 +37,10 @@ class Evidence:
 
     id: str
     sources: tuple[tuple[str, int], ...]
+
+    def toDict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"id": self.id, "sources": [list(source) for source in self.sources]}
 
     @property
     def first(self) -> tuple[str, int]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import dspy
 
 from ...retrievers.base import Retriever
 from ...signatures.types import Question
-from ..state import Stateful
+from ..running import at_once, called
 from ..trace import Trace
-from .base import NoRAG
+from .base import NoRAG, QuestionProgram
 from .config import EitherConfig, HCQRConfig, RAGConfig
 from .context import CountTokens, Passages, estimate_tokens
 from .hcqr import HCQR
@@ -57,7 +58,7 @@ def prefers_retrieval(left: Mapping[str, float], rule: Rule | None) -> bool:
     return left["support"] >= 0
 
 
-class HCQROrCoT(Stateful):
+class HCQROrCoT(QuestionProgram):
     """Both arms answer the question; where they agree, that is the answer, else a rule picks.
 
     ``notes["choice"]`` holds both answers, the numbers that the rule read, and which arm was taken. An arm
@@ -87,9 +88,9 @@ class HCQROrCoT(Stateful):
         shared = {name: settings[name] for name in RAGConfig.model_fields if name != "cite"}
         self.cot = NoRAG(RAGConfig(**shared))
 
-    def forward(self, question: Question) -> dspy.Prediction:
+    async def aforward(self, question: Question) -> dspy.Prediction:
         """Answer one question; see :class:`.base.RAG` for the prediction and the errors."""
-        cot, hcqr = self.cot(question=question), self.hcqr(question=question)
+        cot, hcqr = await at_once([partial(called, arm, question=question) for arm in (self.cot, self.hcqr)])
         left = traces_left(question, cot, hcqr, self.passages)
         retrieves = bool(hcqr.answer)
         if cot.answer and hcqr.answer and cot.answer != hcqr.answer:

@@ -19,6 +19,7 @@ from ...signatures.hcqr import (
 from ...signatures.options import LETTERS, Choices
 from ...signatures.types import Question
 from ..calls import ask
+from ..running import Part, called
 from ..stages import Stage
 from ..trace import Trace
 from .base import RAG, narrowed
@@ -48,7 +49,7 @@ class Planner(Protocol):
     def __call__(self, *, question: Question, trace: Trace) -> Plan | None: ...
 
 
-class LMPlanner(dspy.Module):
+class LMPlanner(Part):
     """The formulator and the rewriter: two model calls (paper: 3.3, 3.4).
 
     Args:
@@ -61,7 +62,8 @@ class LMPlanner(dspy.Module):
         self.formulate = dspy.Predict(Formulate if options else FormulateWithoutOptions)
         self.rewrite = dspy.Predict(RewriteByHypothesis)
 
-    def forward(self, question: Question, trace: Trace) -> Plan | None:
+    async def aforward(self, question: Question, trace: Trace) -> Plan | None:
+        """The hypothesis and the three queries for a question; None where a reply was dropped."""
         choices = Choices.of(question.options)
         shown: dict[str, Any] = {"question": question.text, "options": str(choices)}
         with trace.timed("formulate"):
@@ -69,7 +71,7 @@ class LMPlanner(dspy.Module):
             signature = self.formulate.signature
             if self.options:
                 signature = narrowed(signature, "working_hypothesis", choices.letters)
-            state = ask(self.formulate, trace, Stage.FORMULATE, signature=signature, **inputs)
+            state = await ask(self.formulate, trace, Stage.FORMULATE, signature=signature, **inputs)
         if state is None:
             return None
         said = state.working_hypothesis
@@ -78,7 +80,7 @@ class LMPlanner(dspy.Module):
             trace.count("hypothesis_off_options")
         hypothesis = choices.texts[letter] if letter else said
         with trace.timed("rewrite"):
-            queries = ask(
+            queries = await ask(
                 self.rewrite,
                 trace,
                 Stage.REWRITE,
@@ -142,11 +144,11 @@ class HCQR(RAG):
         if config.open_ended:
             self.propose = dspy.Predict(ProposeAnswers)
 
-    def complete(self, question: Question, trace: Trace) -> Question | None:
+    async def complete(self, question: Question, trace: Trace) -> Question | None:
         if not self.config.open_ended or question.options:
             return question
         with trace.timed("propose"):
-            reply = ask(self.propose, trace, Stage.PROPOSE, question=question.text)
+            reply = await ask(self.propose, trace, Stage.PROPOSE, question=question.text)
         answers = _distinct(reply.answers) if reply is not None else []
         if len(answers) < 2:
             trace.count("no_candidates")
@@ -155,8 +157,8 @@ class HCQR(RAG):
         trace.notes["proposed_options"] = options
         return question.model_copy(update={"options": options})
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
-        plan = self.planner(question=question, trace=trace)
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
+        plan = await called(self.planner, question=question, trace=trace)
         if plan is None:
             return self.fall_back(question, trace)
         trace.notes["plan"] = {

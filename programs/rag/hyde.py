@@ -15,7 +15,8 @@ from ...retrievers.base import Ranking, Retriever
 from ...retrievers.encoders import cut_queries
 from ...signatures.hcqr import WriteHypotheticalPassage
 from ...signatures.types import Question
-from ..calls import ask, fan_out
+from ..calls import ask
+from ..running import at_once
 from ..stages import Stage
 from ..trace import Query, Trace
 from .base import RAG, as_is
@@ -68,10 +69,10 @@ class HyDE(RAG):
         super().__init__(retriever, passages, config or HyDEConfig(), count)
         self.imagine = dspy.Predict(WriteHypotheticalPassage)
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
         thunks = [partial(self._imagine, question, i, trace) for i in range(self.config.documents)]
         with trace.timed("hyde"):
-            written = [text for text in fan_out(thunks) if text is not None]
+            written = [text for text in await at_once(thunks) if text is not None]
         trace.notes["hypothetical_documents"] = written
         if not written:
             trace.count("direct_fallback")
@@ -86,8 +87,8 @@ class HyDE(RAG):
         trace.retrieved([Query(question.text, "hyde")], [ranking])
         return as_is(ranking, "hyde")
 
-    def _imagine(self, question: Question, index: int, trace: Trace) -> str | None:
-        reply = ask(
+    async def _imagine(self, question: Question, index: int, trace: Trace) -> str | None:
+        reply = await ask(
             self.imagine,
             trace,
             Stage.HYDE,

@@ -15,6 +15,7 @@ from ...signatures.judge import JUDGE_VERSION, JudgeContext
 from ...signatures.options import NO_OPTION
 from ...signatures.types import Question, UtilityLabel
 from ..calls import ask
+from ..running import Part
 from ..stages import Stage
 from ..trace import Trace
 from .base import WINDOW_SHARES, checked_choices, narrowed
@@ -40,7 +41,7 @@ class Utility:
     consistent: bool = True
 
 
-class ContextJudge(dspy.Module):
+class ContextJudge(Part):
     """Entailed, Useful-but-Not-Entailed or Not Useful, for (question, options, gold answer, context).
 
     The judge names the option that the context alone supports before it gives a label. It is conservative:
@@ -89,7 +90,7 @@ class ContextJudge(dspy.Module):
         used = pack(context, self.passages, self.room, self.count).tokens
         return [self.room, *(int(used * share) for share in WINDOW_SHARES[1:])]
 
-    def forward(
+    async def aforward(
         self, question: Question, gold: str, context: Sequence[Evidence], trace: Trace | None = None
     ) -> dspy.Prediction:
         """Judge one context set.
@@ -124,7 +125,7 @@ class ContextJudge(dspy.Module):
                 break
             try:
                 with trace.timed("judge"):
-                    reply = ask(
+                    reply = await ask(
                         self.judge,
                         trace,
                         Stage.JUDGE,

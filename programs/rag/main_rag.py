@@ -16,8 +16,9 @@ from ...retrievers.base import Ranking, Retriever
 from ...signatures.hcqr import AnswerFromOneDocument, JudgeDocument
 from ...signatures.options import Choices
 from ...signatures.types import Question
-from ..calls import ask, fan_out
+from ..calls import ask
 from ..logprobs import Measured, Measuring, Token, bare
+from ..running import Part, at_once, called
 from ..stages import Stage
 from ..trace import Trace
 from .base import RAG, ask_for_option, checked_choices
@@ -43,7 +44,7 @@ def _by_word(word: str) -> float:
     return 1.0 if word == "Yes" else -1.0
 
 
-class SufficiencyJudge(dspy.Module):
+class SufficiencyJudge(Part):
     """Agent-2: does the document support the tentative answer, and how surely.
 
     Log-probabilities are asked for. Where the endpoint refuses the parameter the call is made again
@@ -55,8 +56,10 @@ class SufficiencyJudge(dspy.Module):
         self.top_logprobs = top_logprobs
         self.judge = dspy.Predict(JudgeDocument)
 
-    def forward(self, config: Mapping[str, Any] | None = None, **inputs: str) -> dspy.Prediction:
-        found: Measured = Measuring(self.judge, self.top_logprobs)(config=config, **inputs).answer
+    async def aforward(self, config: Mapping[str, Any] | None = None, **inputs: str) -> dspy.Prediction:
+        """A prediction whose ``answer`` is a :class:`ScoredVerdict`."""
+        asked = await called(Measuring(self.judge, self.top_logprobs), config=config, **inputs)
+        found: Measured = asked.answer
         word = found.answer.supported
         measured = yes_no_margin(found.tokens)
         score = measured if measured is not None else _by_word(word)
@@ -114,11 +117,11 @@ class MainRAG(RAG):
         self.predictor = dspy.Predict(AnswerFromOneDocument)
         self.judge = SufficiencyJudge(self.config.top_logprobs)
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
         choices = checked_choices(question)
         ranking = self.search({"question": question.text}, self.config.B_max, trace)["question"]
         with trace.timed("filter"):
-            judged = fan_out(
+            judged = await at_once(
                 [partial(self._judge, question, choices, id_, i, trace) for i, id_ in enumerate(ranking.ids)]
             )
         measured = all(j.verdict.measured for j in judged if j.verdict is not None)
@@ -146,15 +149,19 @@ class MainRAG(RAG):
             kept = sorted(kept, key=lambda i: (-(scores[i] or 0.0), i))
         return as_evidence(ranking, kept)
 
-    def _judge(self, question: Question, choices: Choices, id_: str, index: int, trace: Trace) -> Judged:
+    async def _judge(
+        self, question: Question, choices: Choices, id_: str, index: int, trace: Trace
+    ) -> Judged:
         try:
-            return self._judged(question, choices, id_, index, trace)
+            return await self._judged(question, choices, id_, index, trace)
         except ContextWindowExceededError:
             return Judged(None, None)
 
-    def _judged(self, question: Question, choices: Choices, id_: str, index: int, trace: Trace) -> Judged:
+    async def _judged(
+        self, question: Question, choices: Choices, id_: str, index: int, trace: Trace
+    ) -> Judged:
         document = show(1, self.passages[id_])
-        tentative = ask_for_option(
+        tentative = await ask_for_option(
             self.predictor,
             trace,
             Stage.TENTATIVE_ANSWER,
@@ -167,7 +174,7 @@ class MainRAG(RAG):
             return Judged(None, None)
         letter = choices.letter(tentative.answer_choice)
         shown = f"{letter}. {choices.texts[letter]}" if letter else tentative.answer_choice
-        verdict = ask(
+        verdict = await ask(
             self.judge,
             trace,
             Stage.DOCUMENT_JUDGE,

@@ -15,7 +15,7 @@ class OptionEvidence(RAG):
     No model plans and no option is preferred. A question without options is its own only query.
     """
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
         queries = {**question.options, "question": question.text}
         found = self.search(queries, self.config.B_max, trace)
         return fuse(found, self.passages, self.config.B_max, in_turn=True)

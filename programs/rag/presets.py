@@ -9,8 +9,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ...retrievers.base import Retriever
+from ..own import arguments, config_class, own_class
 from ..spec import SpecBase, resolved_config
-from .base import NoRAG, SimpleRAG, SimpleRAGWithOptions
+from .base import NoRAG, QuestionProgram, SimpleRAG, SimpleRAGWithOptions
 from .config import (
     EitherConfig,
     HCQRConfig,
@@ -50,18 +51,21 @@ class RAGSpec(SpecBase):
     """One row, resolved.
 
     Args:
-        program: name of the method (a key of ``RAG_PROGRAMS``).
+        program: name of the method (a key of ``RAG_PROGRAMS``), or ``package.module:Class``, a subclass of
+            :class:`~abduce.programs.rag.base.RAG` (or ``QuestionProgram``) of one's own.
         config: fields of the method's config class that differ from its defaults.
         planner: HCQR's: ``lm`` (two calls), or ``rules`` (no model).
         prompts: ``default``, or the path of a prompt set (:mod:`.prompts`).
         state: path of a compiled program's state (``abduce optimize``); empty: none.
         retriever: settings of the retriever that differ from the experiment's.
+        options: arguments of the constructor of a method of one's own.
     """
 
     planner: Literal["lm", "rules"] = "lm"
     retriever: Mapping[str, Any] = Field(default_factory=dict)
     prompts: str = DEFAULT
     state: str = ""
+    options: Mapping[str, Any] = Field(default_factory=dict)
 
     def resolve(self) -> RAGConfig:
         """The method's full config.
@@ -69,7 +73,7 @@ class RAGSpec(SpecBase):
         Raises:
             ValueError: no such program, or a key or value that its config does not have.
         """
-        config: RAGConfig = resolved_config(self.program, self.config, RAG_PROGRAMS)
+        config: RAGConfig = resolved_config(rag_method(self.program), self.config)
         return config
 
     @property
@@ -89,7 +93,9 @@ Build = Callable[[RAGSpec, RAGParts, Any], Any]
 
 
 @dataclass(frozen=True)
-class _Method:
+class RAGMethod:
+    """A method that specs can name: its config, how it is put together, and its class."""
+
     config: type[RAGConfig]
     build: Build
     cls: type[Any]
@@ -119,17 +125,17 @@ def _no_rag(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> NoRAG:
     return NoRAG(config)
 
 
-RAG_PROGRAMS: dict[str, _Method] = {
-    "no-rag": _Method(RAGConfig, _no_rag, NoRAG),
-    "simple": _Method(RAGConfig, _plain(SimpleRAG), SimpleRAG),
-    "simple + options": _Method(RAGConfig, _plain(SimpleRAGWithOptions), SimpleRAGWithOptions),
-    "evidence": _Method(RAGConfig, _plain(OptionEvidence), OptionEvidence),
-    "rewriting": _Method(RewritingConfig, _plain(Rewriting), Rewriting),
-    "hyde": _Method(HyDEConfig, _plain(HyDE), HyDE),
-    "rerank": _Method(RerankConfig, _rerank, RerankRAG),
-    "main-rag": _Method(MainRAGConfig, _plain(MainRAG), MainRAG),
-    "hcqr": _Method(HCQRConfig, _hcqr, HCQR),
-    "hcqr or cot": _Method(EitherConfig, _plain(HCQROrCoT), HCQROrCoT),
+RAG_PROGRAMS: dict[str, RAGMethod] = {
+    "no-rag": RAGMethod(RAGConfig, _no_rag, NoRAG),
+    "simple": RAGMethod(RAGConfig, _plain(SimpleRAG), SimpleRAG),
+    "simple + options": RAGMethod(RAGConfig, _plain(SimpleRAGWithOptions), SimpleRAGWithOptions),
+    "evidence": RAGMethod(RAGConfig, _plain(OptionEvidence), OptionEvidence),
+    "rewriting": RAGMethod(RewritingConfig, _plain(Rewriting), Rewriting),
+    "hyde": RAGMethod(HyDEConfig, _plain(HyDE), HyDE),
+    "rerank": RAGMethod(RerankConfig, _rerank, RerankRAG),
+    "main-rag": RAGMethod(MainRAGConfig, _plain(MainRAG), MainRAG),
+    "hcqr": RAGMethod(HCQRConfig, _hcqr, HCQR),
+    "hcqr or cot": RAGMethod(EitherConfig, _plain(HCQROrCoT), HCQROrCoT),
 }
 
 _HCQR = RAGSpec(program="hcqr")
@@ -166,9 +172,40 @@ def rag_spec(name: str) -> RAGSpec:
     for known, spec in RAG_PRESETS.items():
         if known.casefold() == name.casefold():
             return spec
-    if name in RAG_PROGRAMS:
+    if name in RAG_PROGRAMS or (":" in name and rag_method(name)):
         return RAGSpec(program=name)
-    raise ValueError(f"no program {name!r}; there are {', '.join([*RAG_PRESETS, *RAG_PROGRAMS])}")
+    known = ", ".join([*RAG_PRESETS, *RAG_PROGRAMS])
+    raise ValueError(f"no program {name!r}; there are {known}, and package.module:Class")
+
+
+def rag_method(program: str) -> RAGMethod:
+    """A method by its name, or by ``package.module:Class``.
+
+    Raises:
+        InputError: no such module or class.
+        ValueError: no such method, or a class that is none.
+    """
+    if ":" in program:
+        cls = own_class(program, QuestionProgram)
+        return RAGMethod(config_class(cls), _own(cls), cls)
+    if program not in RAG_PROGRAMS:
+        raise ValueError(f"no program {program!r}; there are {', '.join(RAG_PROGRAMS)}, package.module:Class")
+    return RAG_PROGRAMS[program]
+
+
+def _own(cls: type[Any]) -> Build:
+    def build(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> Any:
+        known: dict[str, Callable[[], Any]] = {
+            "retriever": lambda: parts.retriever(spec.retriever),
+            "passages": lambda: parts.passages,
+            "config": lambda: config,
+            "count": lambda: parts.count,
+        }
+        if parts.reranker is not None:
+            known["reranker"] = parts.reranker
+        return cls(**arguments(cls, known, spec.options))
+
+    return build
 
 
 def build_rag(spec: RAGSpec, parts: RAGParts) -> Any:
@@ -177,6 +214,8 @@ def build_rag(spec: RAGSpec, parts: RAGParts) -> Any:
     Raises:
         ValueError: a setting does not fit, a part is missing, or the prompt set is not for this program.
     """
-    program = RAG_PROGRAMS[spec.program].build(spec, parts, spec.resolve())
+    if spec.options and ":" not in spec.program:
+        raise ValueError(f"the program {spec.program!r} has no option {next(iter(spec.options))!r}")
+    program = rag_method(spec.program).build(spec, parts, spec.resolve())
     reword(program, spec.prompts)
     return program

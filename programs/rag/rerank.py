@@ -42,7 +42,7 @@ class RerankRAG(RAG):
         super().__init__(retriever, passages, config or RerankConfig(), count)
         self.reranker = reranker
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
         depth = max(self.config.pool, self.config.B_max)
         pool = self.search({"question": question.text}, depth, trace)["question"]
         if not len(pool):

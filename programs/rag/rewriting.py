@@ -34,12 +34,12 @@ class Rewriting(RAG):
         super().__init__(retriever, passages, config or RewritingConfig(), count)
         self.rewrite = dspy.Predict(ParaphraseWithOptions if self.config.options else Paraphrase)
 
-    def retrieve(self, question: Question, trace: Trace) -> Fused:
+    async def retrieve(self, question: Question, trace: Trace) -> Fused:
         inputs: dict[str, Any] = {"question": question.text}
         if self.config.options:
             inputs["options"] = str(Choices.of(question.options))
         with trace.timed("rewrite"):
-            queries = ask(self.rewrite, trace, Stage.REWRITE, **inputs)
+            queries = await ask(self.rewrite, trace, Stage.REWRITE, **inputs)
         if queries is None:
             return self.fall_back(question, trace)
         named = {"q1": queries.query_1, "q2": queries.query_2, "q3": queries.query_3}

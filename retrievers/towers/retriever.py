@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..base import Ranking, Where, check_search
 from ..errors import InputError
 from ..filters import fell_back, passing
+from ..remade import Remade
 from ..taxonomy import Taxonomy
 from .features import header_blocks, mention_blocks
 from .model import best
 from .store import open_towers
 
 
-class TowerRetriever:
+class TowerRetriever(Remade):
     """Concepts by the towers' probability for a text of which nothing else is known.
 
     Scores are logarithms of probabilities within the datatype. A query without a known word finds nothing.
@@ -36,9 +36,6 @@ class TowerRetriever:
         self.towers, self.worded = open_towers(model)
         if self.towers.ids.tolist() != taxonomy.ids:
             raise InputError(f"was trained for other concepts than those of {taxonomy.name}", file=model)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> TowerRetriever:
-        return self
 
     def search(
         self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None

@@ -8,7 +8,7 @@ import dspy
 import pytest
 from abduce.data.example import Example
 from abduce.eval.experiments.evaluate import evaluate
-from abduce.programs.calls import fan_out
+from abduce.programs.running import fan_out
 from abduce.retrievers.base import Ranking
 from dspy.utils import DummyLM
 

@@ -12,6 +12,7 @@ import dspy
 import pytest
 from abduce.lm import load
 from abduce.programs.calls import ask
+from abduce.programs.running import in_thread
 from abduce.programs.trace import Trace
 from openai_stub import Status, Stub, completion
 
@@ -93,7 +94,7 @@ def test_a_call_ends_in_time_and_in_one_of_three_ways(name: str) -> None:
         began = time.monotonic()
         with load(table, cache=False) as models, models.context():
             try:
-                answer = ask(dspy.Predict(Say), trace, "generator", text="a")
+                answer = in_thread(ask(dspy.Predict(Say), trace, "generator", text="a"))
                 assert answer is None or isinstance(answer, str)
             except dspy.LMError as error:
                 text = str(error)

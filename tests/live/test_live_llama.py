@@ -23,6 +23,7 @@ from abduce.lm.profiles import Profiles
 from abduce.programs.calls import ask_about
 from abduce.programs.config import FHSConfig
 from abduce.programs.fhs import FHS
+from abduce.programs.running import in_thread
 from abduce.programs.select import Selector
 from abduce.programs.serialize import Serializer
 from abduce.programs.trace import Trace
@@ -120,8 +121,9 @@ def test_a_prompt_longer_than_the_servers_context_is_shortened_and_then_one_clea
     with LlamaServer(gguf(), context=512, slots=1, threads=1, name="smollm2", wait=600) as small:
         small_table = {**table, "base_url": small.url}
         with load(small_table, cache=False) as models, models.context():
+            asked = ask_about(dspy.Predict(Say), trace, "generator", fact, Serializer(), budget=100_000)
             with pytest.raises(dspy.ContextWindowExceededError, match=r"context_too_long at http://127"):
-                ask_about(dspy.Predict(Say), trace, "generator", fact, Serializer(), budget=100_000)
+                in_thread(asked)
             assert models.meter.total.failed == 4
     assert [c.faults for c in trace.calls] == [["context_too_long"]] * 4
     assert trace.counters["context_backoffs"] == 3

@@ -10,6 +10,7 @@ import pytest
 from abduce.lm import load
 from abduce.lm.cache import KeptReplies, cache_folder
 from abduce.programs.calls import ask
+from abduce.programs.running import in_thread
 from abduce.programs.trace import Trace
 from abduce.retrievers.errors import InputError
 from openai_stub import Stub, completion
@@ -41,7 +42,7 @@ def stub():
 def put(table, folder, temperature=None, value="7", **more):
     trace = Trace()
     with load(table, cache_dir=folder, **more) as models, models.context():
-        answer = ask(dspy.Predict(Say), trace, "generator", temperature=temperature, value=value)
+        answer = in_thread(ask(dspy.Predict(Say), trace, "generator", temperature=temperature, value=value))
         return answer, trace, models.meter.total
 
 
@@ -147,7 +148,7 @@ def test_samples_of_one_prompt_are_kept_apart_and_J1_is_a_prefix_of_J2(stub, tmp
     table = {"kind": "vllm", "base_url": stub.url}
     with load(table, cache_dir=tmp_path) as models, models.context():
         for index in (0, 1, 0):
-            ask(dspy.Predict(Say), Trace(), "generator", index=index, temperature=0.8, value="7")
+            in_thread(ask(dspy.Predict(Say), Trace(), "generator", index=index, temperature=0.8, value="7"))
     assert len(stub.bodies) == 2
 
 

@@ -14,6 +14,7 @@ from abduce.lm.engine import Replica, Replicas, Served, fault_of
 from abduce.lm.faults import Fault, Patience
 from abduce.lm.wire import MAX_REPLY
 from abduce.programs.calls import ask
+from abduce.programs.running import in_thread
 from abduce.programs.trace import Trace
 from dspy import lm15
 from openai_stub import Status, Stub, completion
@@ -240,7 +241,7 @@ def test_where_the_words_of_an_empty_reply_are_is_told(stub, changes, why):
     stub.then = lambda body: completion(body, None, **changes)
     trace = Trace()
     with load({"kind": "vllm", "base_url": stub.url}, cache=False) as models, models.context():
-        assert ask(dspy.Predict(Say), trace, "generator", text="a") is None
+        assert in_thread(ask(dspy.Predict(Say), trace, "generator", text="a")) is None
     assert why in trace.calls[-1].error
 
 

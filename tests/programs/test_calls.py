@@ -10,7 +10,8 @@ import dspy
 import pytest
 from abduce.lm import load
 from abduce.lm.meter import tally
-from abduce.programs.calls import NoModel, ask, ask_about, fan_out
+from abduce.programs.calls import NoModel, ask, ask_about
+from abduce.programs.running import fan_out, in_thread
 from abduce.programs.serialize import Serializer
 from abduce.programs.trace import Trace
 from abduce.signatures.types import Fact, SourceContext
@@ -48,7 +49,7 @@ def models(stub):
 
 def put(trace=None, **changes):
     trace = trace or Trace()
-    return ask(dspy.Predict(Say), trace, "generator", **INPUTS, **changes), trace
+    return in_thread(ask(dspy.Predict(Say), trace, "generator", **INPUTS, **changes)), trace
 
 
 def test_an_answer_is_typed_and_its_call_recorded(stub, models):
@@ -163,9 +164,9 @@ def test_each_stage_is_asked_of_its_own_model_and_a_predictors_own_wins(stub):
     with load(table, cache=False) as given, given.context():
         predictor = dspy.Predict(Say)
         for stage in ("generator", "verifier"):
-            ask(predictor, Trace(), stage, **INPUTS)
+            in_thread(ask(predictor, Trace(), stage, **INPUTS))
         predictor.set_lm(given.for_stage("verifier"))
-        ask(predictor, Trace(), "generator", **INPUTS)
+        in_thread(ask(predictor, Trace(), "generator", **INPUTS))
     assert [b["model"] for b in stub.bodies] == ["big", "small", "small"]
     assert (stub.bodies[1]["max_tokens"], stub.bodies[1]["top_p"]) == (77, 0.5)
 
@@ -231,7 +232,7 @@ def test_a_context_that_is_too_long_is_shortened_step_by_step(stub, models):
     stub.then = small_server
     fact = Fact(fact_id="f", value="7", context=SourceContext(context_id="c", text="w" * 20_000))
     trace = Trace()
-    answer = ask_about(dspy.Predict(Say), trace, "generator", fact, Serializer())
+    answer = in_thread(ask_about(dspy.Predict(Say), trace, "generator", fact, Serializer()))
     assert answer == Word(word="yes")
     assert [n // 100 * 100 for n in lengths] == [11900, 7900, 4900, 2400]
     assert trace.counters["context_backoffs"] == 3
@@ -242,7 +243,7 @@ def test_a_context_too_long_even_then_is_that_facts_error(stub, models):
     stub.then = Status(400, {"error": {"message": "maximum context length is 10 tokens"}})
     fact = Fact(fact_id="f", value="7", context=SourceContext(context_id="c", text="short"))
     with pytest.raises(dspy.ContextWindowExceededError, match="context_too_long"):
-        ask_about(dspy.Predict(Say), Trace(), "generator", fact, Serializer())
+        in_thread(ask_about(dspy.Predict(Say), Trace(), "generator", fact, Serializer()))
 
 
 def test_fan_out_keeps_order_and_context_and_raises_the_first_failure_after_all_ended():

@@ -6,6 +6,7 @@ import dspy
 import pytest
 from abduce.programs import Direct, Locus
 from abduce.programs.calls import ask_about
+from abduce.programs.running import in_thread
 from abduce.programs.serialize import CONTEXT_CAPS, Serializer, elide, estimated_tokens, visible_text
 from abduce.programs.trace import Trace
 from abduce.signatures.fhs import generator_signature
@@ -151,13 +152,15 @@ class TestBackOff:
         lm = scripted(generator=said or reply("q"))
         trace = Trace()
         with using(lm):
-            ask_about(
-                dspy.Predict(generator_signature(schema)),
-                trace,
-                "generator",
-                fact,
-                Serializer(),
-                budget=budget,
+            in_thread(
+                ask_about(
+                    dspy.Predict(generator_signature(schema)),
+                    trace,
+                    "generator",
+                    fact,
+                    Serializer(),
+                    budget=budget,
+                )
             )
         return [len(a.field("source_context")) for a in lm.asked], trace
 

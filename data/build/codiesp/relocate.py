@@ -8,6 +8,7 @@ import dspy
 from dspy.utils.exceptions import ContextWindowExceededError
 
 from ....programs.calls import ask
+from ....programs.running import Part
 from ....programs.trace import Trace
 from ....signatures.relocate import Relocated, relocator_signature
 from .align import Span
@@ -31,7 +32,7 @@ class Attempt:
     reason: str = ""
 
 
-class Relocator(dspy.Module):
+class Relocator(Part):
     """One call per mention; what it answers counts only where it stands in the text, letter by letter.
 
     The answer is looked for in the aligned sentences first, then in the whole document; of several
@@ -46,13 +47,13 @@ class Relocator(dspy.Module):
         super().__init__()
         self.predict = dspy.Predict(relocator_signature(prompts))
 
-    def forward(self, case: AlignedCase, annotation: Annotation) -> dspy.Prediction:
+    async def aforward(self, case: AlignedCase, annotation: Annotation) -> dspy.Prediction:
         """``dspy.Prediction`` with ``attempt`` and ``trace``."""
         trace = Trace()
         text = case.case.text_en
         lines = [case.en[j] for j in case.aligned(annotation.spans)]
         try:
-            answer: Relocated | None = ask(
+            answer: Relocated | None = await ask(
                 self.predict,
                 trace,
                 "relocator",

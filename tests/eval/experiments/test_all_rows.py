@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from abduce.data.domains import FINANCE
+from abduce.eval.runs.recompute import recompute
 from abduce.eval.runs.taxonomy_codec import TaxonomyCodec
-from abduce.eval.runs.trace import from_json, recompute
 from abduce.programs.methods import Parts, build
 from abduce.programs.presets import PRESETS, scopes
 from abduce.programs.profiles import Profiles
+from abduce.programs.trace_json import from_json
 
 FOCI = ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure")
 ROWS = [name for name, spec in PRESETS.items() if not scopes(spec)]

@@ -18,6 +18,8 @@ from abduce.retrievers.errors import InputError
         ({"row": "none"}, "no row 'none'"),
         ({"optimizer": "luck"}, "no optimizer"),
         ({"train": 1}, "at least 2"),
+        ({"budget": "little"}, "a number, not 'little'"),
+        ({"budget": "0"}, "a number, not '0'"),
         ({"name": "hcqr-smoke", "row": "HCQR", "split": "medqa"}, "nothing is tuned on the test set"),
         ({"name": "hcqr-smoke", "row": "HCQR", "measure": "R@10"}, "compiled for Acc"),
         ({"name": "hcqr-main", "row": "HCQR"}, "give one with --lm"),

@@ -11,10 +11,10 @@ import pytest
 from abduce.eval.runs.log import read_line, write_line
 from abduce.eval.runs.packing import Names, exactly, floats, pack, unpack
 from abduce.eval.runs.short import FUSED, shortened, whole
-from abduce.eval.runs.trace import to_json
 from abduce.programs.config import FHSConfig
 from abduce.programs.fusion import final_ranking, fuse
 from abduce.programs.trace import Query, Trace
+from abduce.programs.trace_json import to_json
 from abduce.retrievers.base import Ranking
 from hypothesis import given
 from hypothesis import strategies as st

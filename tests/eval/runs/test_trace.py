@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from abduce.eval.runs.trace import from_json, recompute, to_json
+from abduce.eval.runs.recompute import recompute
 from abduce.programs.config import FHSConfig
 from abduce.programs.methods import Parts, build
 from abduce.programs.presets import PRESETS, scopes, spec_named
+from abduce.programs.trace_json import from_json, to_json
 
 FOCI = ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure")
 
@@ -108,7 +109,7 @@ def test_the_selector_is_kept_apart_from_the_method_s_ranking(run, table_fact):
 
 
 def test_the_schema_s_keys_are_those_of_its_page(run, table_fact):
-    import abduce.eval.runs.trace as page
+    import abduce.programs.trace_json as page
 
     documented = {line.split("``")[1] for line in page.__doc__.splitlines() if line.startswith("``")}
     record = to_json(run("FHS", table_fact).trace)

@@ -55,6 +55,9 @@ class ScriptedLM(dspy.BaseLM):
             choice.logprobs = self.logprobs(messages[-1]["content"]) if self.logprobs else None
         return SimpleNamespace(choices=[choice], usage={}, model="scripted")
 
+    async def aforward(self, prompt=None, messages=None, **kwargs):
+        return self.forward(prompt, messages, **kwargs)
+
     def of(self, stage):
         return [text for name, text, _ in self.prompts if name == stage]
 
