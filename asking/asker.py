@@ -170,6 +170,13 @@ class Asker:
         result = self._answering(question, models, judged)(question=question, gold=gold or "")
         return self._as_answer(question, result, gold)
 
+    @property
+    def cost(self) -> str:
+        """What the calls of its models cost until now, in one line; empty where there were none."""
+        from ..lm.use import meter_line
+
+        return "" if self._models is None else meter_line(self._models.meter)
+
     def close(self) -> None:
         """Close connections; stop a model server that was started for this asker."""
         with self._lock:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..retrievers.errors import InputError
-from .notes import print_note
+from .notes import end_if_unusable, print_note
 from .say import say
 
 if TYPE_CHECKING:
@@ -70,6 +70,13 @@ def ask(
     data: Annotated[
         str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
     ] = None,
+    allow_fallback: Annotated[
+        bool,
+        typer.Option(
+            "--allow-fallback",
+            help="Leave with 0 also where the model was no use for more than half of a file's questions.",
+        ),
+    ] = False,
 ) -> None:
     """Answer a question from a corpus, and show the queries and which passage came from which.
 
@@ -112,9 +119,12 @@ def ask(
         of = f", from {DataFolder.find(data)}" if corpus in CORPORA else ""
         print_note(f"corpus {asker.corpus.name}, {len(asker.corpus):,} passages{of}")
         if asked is None:
-            _ask_file(asker, Path(question), out, as_json, concurrency)
+            _ask_file(asker, Path(question), out, as_json, concurrency, allow_fallback)
             return
         answer = asker.ask(asked, gold=gold)
+        cost = asker.cost
+    if cost:
+        print_note(cost)
     if as_json:
         say(answer.model_dump_json(indent=2))
         return
@@ -136,8 +146,16 @@ def _only_of_one(options: str | None, each: list[str] | None, gold: str | None) 
             raise InputError("is for a single question; a file has its own", field=name)
 
 
-def _ask_file(asker: Asker, path: Path, out: Path | None, as_json: bool, concurrency: int) -> None:
+def _ask_file(
+    asker: Asker,
+    path: Path,
+    out: Path | None,
+    as_json: bool,
+    concurrency: int,
+    allow_fallback: bool,
+) -> None:
     from ..asking.answers_file import as_jsonl, write_answers
+    from ..programs.trace import LOSSES
     from .pages.question import answers_page
     from .progress import count_bar
     from .terminal import Console
@@ -157,6 +175,14 @@ def _ask_file(asker: Asker, path: Path, out: Path | None, as_json: bool, concurr
     failed = sum(a.error is not None for a in answers)
     if failed:
         print_note(f"{failed:,} of {len(answers):,} questions failed; their errors stand in their answers")
+    lost = sum(bool(LOSSES & a.counters.keys()) for a in answers)
+    if lost:
+        print_note(
+            f"{lost:,} of {len(answers):,} questions fell back in part: replies of the model were no use"
+        )
+    if cost := asker.cost:
+        print_note(cost)
+    end_if_unusable((failed + lost) / max(1, len(answers)), allow_fallback, "questions", "their answers")
 
 
 def read_options(options: str | None, each: Sequence[str] = ()) -> list[str]:

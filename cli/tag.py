@@ -51,6 +51,13 @@ def tag(
             "the vote of the --precedents (the best row of their scope)."
         ),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="An option of a program of your own (package.module:Class); the value is JSON, or a text.",
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, max=200, help="How many concepts per fact.")] = 10,
     out: Annotated[Path | None, typer.Option(help="Write a CSV here, one line per fact.")] = None,
     explain: Annotated[
@@ -157,6 +164,7 @@ def tag(
     from ..retrievers.files import check_out
     from ..tagging.tagger import Tagger
     from .notes import end_if_unusable, show_log
+    from .options import with_options
     from .pages.tags import SHOWN, show_problems, show_tags
     from .progress import count_bar
     from .terminal import Console
@@ -173,7 +181,7 @@ def tag(
         _refuse_for_a_note(facts, taxonomy, only_facts | {"--calibration": calibration})
     with Tagger(
         taxonomy or TAXONOMY,
-        program,
+        with_options(program, option or []),
         precedents or (),
         None if precedent_scope is None else precedent_scope.value,
         schema,
@@ -273,7 +281,8 @@ def _code(
     else:
         codes.to_csv(out)
         console.print(f"{codes.summary}: {out}", markup=False, highlight=False)
-    if line := accepted_line(codes.accepted, len(codes), codes.thresholds):
+    lines = (accepted_line(codes.accepted, len(codes), codes.thresholds), tagger.cost)
+    for line in filter(None, lines):
         notes.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

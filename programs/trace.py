@@ -17,9 +17,11 @@ from ..signatures.types import Hypothesis, Verdict
 from .fusion import Pool
 from .telling import announce, span
 
-LOSSES = (
-    "dropped_replies", "direct_fallback", "failed_rounds", "failed_verifications", "selector_failed",
-    "lexical_hyde", "main_rag_unjudged",
+LOSSES = frozenset(
+    {
+        "dropped_replies", "direct_fallback", "failed_rounds", "failed_verifications", "selector_failed",
+        "lexical_hyde", "main_rag_unjudged",
+    }
 )  # fmt: skip
 """Counters of what a method does without where its model is no use."""
 

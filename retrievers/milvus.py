@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ from .errors import InputError, MissingExtra
 from .filters import EVERYTHING, applied_datatype, fell_back, passing
 from .remade import Remade
 from .tokenize import tok, tokenizer_hash
+
+log = logging.getLogger(__name__)
 
 LITE_NOTES = (
     "Milvus Lite: the file is open in one process at a time",
@@ -109,7 +112,7 @@ class MilvusRetriever(Remade):
         """Insert the documents that are not there yet; returns how many that were.
 
         Args:
-            progress: print a line every 10,000 documents to standard error.
+            progress: log a line every 10,000 documents.
 
         Raises:
             InputError: the Milvus collection was made for other documents or another encoder, or the
@@ -136,9 +139,7 @@ class MilvusRetriever(Remade):
             self._client.upsert(self.name, part)
             inserted += len(part)
             if progress and inserted % 10_000 < self.batch:
-                import sys
-
-                print(f"{inserted:,} of {len(records):,} documents inserted", file=sys.stderr)
+                log.info("%s of %s documents inserted", f"{inserted:,}", f"{len(records):,}")
         if cut:
             self.notes.append(f"{cut} documents are cut to {_TEXT} bytes for Milvus's BM25")
         self._client.flush(self.name)

@@ -39,11 +39,11 @@ class Row(NamedTuple):
     spec: Spec
 
 
-def named_row(program: str, scope: Scope | None, given: bool = False) -> Row:
+def named_row(program: str | Spec, scope: Scope | None, given: bool = False) -> Row:
     """The row of a name.
 
     Args:
-        program: its name.
+        program: its name, or what it is.
         scope: whose already-tagged facts it may use; None: as the row has it.
         given: whether the user gives already-tagged facts.
 
@@ -51,7 +51,8 @@ def named_row(program: str, scope: Scope | None, given: bool = False) -> Row:
         InputError: no such program, or precedents or a scope for one that uses none.
     """
     try:
-        spec = spec_named(program)
+        spec = spec_named(program) if isinstance(program, str) else program
+        program = program if isinstance(program, str) else name_of(program) or program.program
         if (given or scope) and not scopes(spec):
             option = "--precedents" if given else "--precedent-scope"
             raise InputError(f"{option}: the program {program!r} uses no already-tagged facts")

@@ -32,6 +32,7 @@ from .row import BEST_TRAINED, BEST_VOTE, Row, Scope, best_row, named_row
 
 if TYPE_CHECKING:
     from ..programs.methods import Parts
+    from ..programs.spec import Spec
     from .notes.coder import Coder
 
 RELEASES = {domain.taxonomy: domain for domain in DOMAINS.values()}
@@ -93,7 +94,7 @@ class Setup:
     def __init__(
         self,
         taxonomy: str | Path | Taxonomy,
-        program: str | None,
+        program: str | Spec | None,
         precedents: Sequence[Path],
         scope: Scope | None,
         schema: str | Path | DimensionSchema | None,
@@ -105,7 +106,7 @@ class Setup:
     ) -> None:
         self.named = None if program is None else named_row(program, scope, bool(precedents))
         if self.named is not None and self.named.spec.needs_gold:
-            raise InputError(f"{program!r} is an oracle: it needs the gold concept and cannot tag")
+            raise InputError(f"{self.named.name!r} is an oracle: it needs the gold concept and cannot tag")
         self.scope, self.folder, self.company = scope, folder, company
         self.index = self.kept = ""
         if isinstance(taxonomy, Taxonomy):

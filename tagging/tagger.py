@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the 
     from ..data.folder import DataFolder
     from ..lm.models import Models
     from ..programs.methods import Parts
+    from ..programs.spec import Spec
     from ..retrievers.base import Retriever
     from ..retrievers.taxonomy import Taxonomy
     from ..signatures.dimensions import DimensionSchema
@@ -59,8 +60,9 @@ class Tagger:
 
     Args:
         taxonomy: a taxonomy, its name, a JSONL or CSV file (id, label), or an index folder.
-        program: which method, by a row's name (``locus``, ``FHS-rules``, ...); None: the best that there is
-            for the facts, which the notes of the tags name.
+        program: which method, by a row's name (``locus``, ``FHS-rules``, ...), by the name of a class of
+            one's own (``package.module:Class``), or as a :class:`~abduce.programs.spec.Spec`; None: the best
+            that there is for the facts, which the notes of the tags name.
         precedents: files of already-tagged facts: facts (.jsonl), a tagged filing (.htm), a reviewed
             tags.csv. Where no program is named, the facts that come with abduce vote beside them; where one
             is named and none are given, those of the data folder do, or else those that come with abduce.
@@ -88,7 +90,7 @@ class Tagger:
     def __init__(
         self,
         taxonomy: str | Path | Taxonomy = "us-gaap-2024",
-        program: str | None = None,
+        program: str | Spec | None = None,
         precedents: str | Path | Sequence[str | Path] = (),
         scope: Scope | None = None,
         schema: str | Path | DimensionSchema | None = None,
@@ -119,7 +121,9 @@ class Tagger:
         self.concurrency = concurrency if needed else 1
         self._closing = ExitStack()
         self._models: Models | None = None
-        self._lm = self._opened(lm, cache, f"the program {program!r}" if needed else None)
+        self._lm = self._opened(
+            lm, cache, f"the program {named.name!r}" if named is not None and needed else None
+        )
 
     def _opened(self, lm: Any, cache: bool, needed: str | None) -> Any:
         """The caller's own model, or None; opens an ``[lm]`` table where the program calls a model."""

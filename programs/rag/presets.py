@@ -138,6 +138,37 @@ RAG_PROGRAMS: dict[str, RAGMethod] = {
     "hcqr or cot": RAGMethod(EitherConfig, _plain(HCQROrCoT), HCQROrCoT),
 }
 
+
+def rag_method(program: str) -> RAGMethod:
+    """A method by its name, or by ``package.module:Class``.
+
+    Raises:
+        InputError: no such module or class.
+        ValueError: no such method, or a class that is none.
+    """
+    if ":" in program:
+        cls = own_class(program, QuestionProgram)
+        return RAGMethod(config_class(cls), _own(cls), cls)
+    if program not in RAG_PROGRAMS:
+        raise ValueError(f"no program {program!r}; there are {', '.join(RAG_PROGRAMS)}, package.module:Class")
+    return RAG_PROGRAMS[program]
+
+
+def _own(cls: type[Any]) -> Build:
+    def build(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> Any:
+        known: dict[str, Callable[[], Any]] = {
+            "retriever": lambda: parts.retriever(spec.retriever),
+            "passages": lambda: parts.passages,
+            "config": lambda: config,
+            "count": lambda: parts.count,
+        }
+        if parts.reranker is not None:
+            known["reranker"] = parts.reranker
+        return cls(**arguments(cls, known, spec.options))
+
+    return build
+
+
 _HCQR = RAGSpec(program="hcqr")
 _REWRITING = RAGSpec(program="rewriting")
 
@@ -176,36 +207,6 @@ def rag_spec(name: str) -> RAGSpec:
         return RAGSpec(program=name)
     known = ", ".join([*RAG_PRESETS, *RAG_PROGRAMS])
     raise ValueError(f"no program {name!r}; there are {known}, and package.module:Class")
-
-
-def rag_method(program: str) -> RAGMethod:
-    """A method by its name, or by ``package.module:Class``.
-
-    Raises:
-        InputError: no such module or class.
-        ValueError: no such method, or a class that is none.
-    """
-    if ":" in program:
-        cls = own_class(program, QuestionProgram)
-        return RAGMethod(config_class(cls), _own(cls), cls)
-    if program not in RAG_PROGRAMS:
-        raise ValueError(f"no program {program!r}; there are {', '.join(RAG_PROGRAMS)}, package.module:Class")
-    return RAG_PROGRAMS[program]
-
-
-def _own(cls: type[Any]) -> Build:
-    def build(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> Any:
-        known: dict[str, Callable[[], Any]] = {
-            "retriever": lambda: parts.retriever(spec.retriever),
-            "passages": lambda: parts.passages,
-            "config": lambda: config,
-            "count": lambda: parts.count,
-        }
-        if parts.reranker is not None:
-            known["reranker"] = parts.reranker
-        return cls(**arguments(cls, known, spec.options))
-
-    return build
 
 
 def build_rag(spec: RAGSpec, parts: RAGParts) -> Any:

@@ -157,9 +157,7 @@ program = "locus"
 def test_an_experiment_file_names_it_and_resumes_it_under_its_source(mine, tmp_path, folder, monkeypatch):
     out, seen = tmp_path / "run", []
     given = {"data": str(folder.path), "split": "dev", "on_progress": lambda p: seen.append(p.resumed)}
-    run = run_experiment(
-        experiment(mine, tmp_path), out=out, on_progress=lambda p: seen.append(p.resumed), **given
-    )
+    run = run_experiment(experiment(mine, tmp_path), out=out, **given)
     assert not run["mine"].failed.any()
     assert f'program = "{mine}:FirstWords"' in (out / "resolved.toml").read_text()
     seen.clear()

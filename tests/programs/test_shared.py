@@ -11,6 +11,7 @@ import made_facts
 import pytest
 from abduce.programs.methods import Parts, build, check_replay
 from abduce.programs.presets import PRESETS
+from abduce.programs.running import in_thread
 from abduce.programs.shared import Once
 from abduce.signatures.types import SourceContext
 
@@ -117,14 +118,18 @@ def test_once_computes_once_under_threads_and_forgets():
     once, calls = Once(), Counter()
     start = threading.Barrier(8)
 
+    async def compute():
+        calls.update(["k"])
+        return "value"
+
     def ask(_):
         start.wait()
-        return once.get("k", 8, lambda: calls.update(["k"]) or "value")
+        return in_thread(once.get("k", 8, compute))
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, range(8))) == ["value"] * 8
     assert calls["k"] == 1
-    once.get("k", 1, lambda: calls.update(["k"]))
+    in_thread(once.get("k", 1, compute))
     assert calls["k"] == 2
 
 
