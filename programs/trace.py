@@ -6,16 +6,23 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..retrievers.base import Ranking
 from ..signatures.html import html_line, html_table
+from ..signatures.replies import CODES
 from ..signatures.types import Hypothesis, Verdict
 from .fusion import Pool
 from .telling import announce, span
+
+VERSION = 1
+"""Of the form in which a trace is written."""
+
+Record = dict[str, Any]
+_LETTERS = {judgement: letter for letter, judgement in CODES.items()}
 
 LOSSES = frozenset(
     {
@@ -124,9 +131,28 @@ class Trace:
 
     def toDict(self) -> dict[str, Any]:
         """Plain values for JSON, in the form of a run's records (:mod:`~abduce.programs.trace_json`)."""
-        from .trace_json import to_json
+        places: dict[str, int] = {}
 
-        return to_json(self)
+        def at(ids: Sequence[str]) -> list[int]:
+            return [places.setdefault(i, len(places)) for i in ids]
+
+        record: Record = {
+            "version": VERSION,
+            "settings": self.settings,
+            "queries": [asdict(q) for q in self.queries],
+            "rankings": [_ranking(r, at, components=False) for r in self.rankings],
+            "hypotheses": [h.model_dump(mode="json") for h in self.hypotheses],
+            "pool": None if self.pool is None else _pool(self.pool, at),
+            "judged": [_judged(j, at) for j in self.judged],
+            "final": None if self.final is None else _ranking(self.final, at),
+            "selected": None if self.selected is None else at(self.selected),
+            "calls": [asdict(c) for c in self.calls],
+            "counters": dict(self.counters),
+            "seconds": self.seconds,
+            "notes": self.notes,
+        }
+        record["ids"] = list(places)
+        return record
 
     def to_json(self) -> str:
         """One JSON object; see :meth:`toDict`."""
@@ -183,3 +209,36 @@ class Trace:
         cut = sum(r.cut for r in rankings)
         if cut:
             self.count("cut_queries", cut)
+
+
+def _ranking(ranking: Ranking, at: Callable[[Sequence[str]], list[int]], components: bool = True) -> Record:
+    record: Record = {
+        "ids": at(ranking.ids),
+        "scores": ranking.scores.tolist(),
+        "candidates": ranking.candidates,
+        "fell_back": ranking.fell_back,
+    }
+    if components:
+        record["components"] = {name: values.tolist() for name, values in ranking.components.items()}
+    return record
+
+
+def _pool(pool: Pool, at: Callable[[Sequence[str]], list[int]]) -> Record:
+    return {"ids": at(pool.ids), "fused": pool.fused.tolist(), "scores": pool.scores.tolist()}
+
+
+def _judged(judged: Judged, at: Callable[[Sequence[str]], list[int]]) -> Record:
+    verdicts = judged.verdicts
+    record: Record = {
+        "hypothesis": judged.hypothesis,
+        "round": judged.round,
+        "window": at(judged.window),
+        "verdicts": None,
+        "dimensions": list(verdicts[0].judgements) if verdicts else [],
+        "probabilities": None,
+    }
+    if verdicts is not None:
+        record["verdicts"] = ["".join(_LETTERS[j] for j in v.judgements.values()) for v in verdicts]
+        if any(v.probabilities for v in verdicts):
+            record["probabilities"] = [{d: list(p) for d, p in v.probabilities.items()} for v in verdicts]
+    return record

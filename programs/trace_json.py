@@ -1,4 +1,4 @@
-"""The one trace schema: everything a program did for one fact, as JSON, and back.
+"""A trace back from JSON, and the one trace schema: everything a program did for one fact.
 
 A record holds (all keys always there):
 
@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -34,75 +33,11 @@ from ..retrievers.base import Ranking
 from ..signatures.replies import CODES
 from ..signatures.types import Hypothesis, Judgement, Verdict
 from .fusion import Pool
-from .trace import Call, Judged, Query, Trace
-
-VERSION = 1
-
-Record = dict[str, Any]
-_LETTERS = {judgement: letter for letter, judgement in CODES.items()}
-
-
-def to_json(trace: Trace) -> Record:
-    """A trace as plain JSON values; floats keep every digit."""
-    places: dict[str, int] = {}
-
-    def at(ids: Sequence[str]) -> list[int]:
-        return [places.setdefault(i, len(places)) for i in ids]
-
-    record: Record = {
-        "version": VERSION,
-        "settings": trace.settings,
-        "queries": [asdict(q) for q in trace.queries],
-        "rankings": [_ranking(r, at, components=False) for r in trace.rankings],
-        "hypotheses": [h.model_dump(mode="json") for h in trace.hypotheses],
-        "pool": None if trace.pool is None else _pool(trace.pool, at),
-        "judged": [_judged(j, at) for j in trace.judged],
-        "final": None if trace.final is None else _ranking(trace.final, at),
-        "selected": None if trace.selected is None else at(trace.selected),
-        "calls": [asdict(c) for c in trace.calls],
-        "counters": dict(trace.counters),
-        "seconds": trace.seconds,
-        "notes": trace.notes,
-    }
-    record["ids"] = list(places)
-    return record
-
-
-def _ranking(ranking: Ranking, at: Callable[[Sequence[str]], list[int]], components: bool = True) -> Record:
-    record: Record = {
-        "ids": at(ranking.ids),
-        "scores": ranking.scores.tolist(),
-        "candidates": ranking.candidates,
-        "fell_back": ranking.fell_back,
-    }
-    if components:
-        record["components"] = {name: values.tolist() for name, values in ranking.components.items()}
-    return record
-
-
-def _pool(pool: Pool, at: Callable[[Sequence[str]], list[int]]) -> Record:
-    return {"ids": at(pool.ids), "fused": pool.fused.tolist(), "scores": pool.scores.tolist()}
-
-
-def _judged(judged: Judged, at: Callable[[Sequence[str]], list[int]]) -> Record:
-    verdicts = judged.verdicts
-    record: Record = {
-        "hypothesis": judged.hypothesis,
-        "round": judged.round,
-        "window": at(judged.window),
-        "verdicts": None,
-        "dimensions": list(verdicts[0].judgements) if verdicts else [],
-        "probabilities": None,
-    }
-    if verdicts is not None:
-        record["verdicts"] = ["".join(_LETTERS[j] for j in v.judgements.values()) for v in verdicts]
-        if any(v.probabilities for v in verdicts):
-            record["probabilities"] = [{d: list(p) for d, p in v.probabilities.items()} for v in verdicts]
-    return record
+from .trace import VERSION, Call, Judged, Query, Trace
 
 
 def from_json(record: Mapping[str, Any]) -> Trace:
-    """The trace that :func:`to_json` wrote.
+    """The trace that :meth:`Trace.toDict <abduce.programs.trace.Trace.toDict>` wrote.
 
     Raises:
         ValueError: another version of the schema.

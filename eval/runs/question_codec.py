@@ -14,7 +14,6 @@ from typing import Any
 
 from ...data.questions import same_answer
 from ...programs.rag.context import Passages
-from ...programs.trace_json import to_json
 from ...retrievers.tokenize import tok_set
 from ...signatures.types import UtilityLabel
 
@@ -76,7 +75,7 @@ class QuestionCodec:
         covered = None
         if self.passages is not None and ids:
             covered = covered_options(prediction.options, ids, self.passages)
-        record = to_json(trace)
+        record = trace.toDict()
         record["final"] = None
         return {
             "answer": prediction.answer if trace.settings.get("answer", True) else None,

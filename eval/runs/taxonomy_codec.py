@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...programs.trace_json import to_json
 from ...retrievers.taxonomy import strip_namespace
 from ..metrics import RANKING_MEASURES, accuracy, measure, score_ranking
 
@@ -31,7 +30,7 @@ class TaxonomyCodec:
     def encode(self, prediction: Any) -> dict[str, Any]:
         trace = prediction.trace
         ranking = prediction.get("retrieved", prediction.ranking)
-        record = to_json(trace)
+        record = trace.toDict()
         record["final"] = None
         counters = trace.counters
         cost = {

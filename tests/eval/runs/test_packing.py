@@ -14,7 +14,6 @@ from abduce.eval.runs.short import FUSED, shortened, whole
 from abduce.programs.config import FHSConfig
 from abduce.programs.fusion import final_ranking, fuse
 from abduce.programs.trace import Query, Trace
-from abduce.programs.trace_json import to_json
 from abduce.retrievers.base import Ranking
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,7 +87,7 @@ def record(beta: float = 0.6, **changed: Any) -> dict[str, Any]:
     )
     ranking = {"ids": list(final.ids), "scores": final.scores, "components": dict(final.components)}
     ranking |= {"candidates": final.candidates, "fell_back": final.fell_back}
-    return {"ranking": ranking, "trace": to_json(trace), "top": [final.ids[0]]}
+    return {"ranking": ranking, "trace": trace.toDict(), "top": [final.ids[0]]}
 
 
 def lists(value: Any) -> Any:

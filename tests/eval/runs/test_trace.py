@@ -9,7 +9,7 @@ from abduce.eval.runs.recompute import recompute
 from abduce.programs.config import FHSConfig
 from abduce.programs.methods import Parts, build
 from abduce.programs.presets import PRESETS, scopes, spec_named
-from abduce.programs.trace_json import from_json, to_json
+from abduce.programs.trace_json import from_json
 
 FOCI = ("entity_and_family", "temporal", "measurement_and_qualifiers", "aggregation_and_structure")
 
@@ -68,9 +68,9 @@ def same(one, other):
 @pytest.mark.parametrize("modality", ["table", "text"])
 def test_a_trace_goes_to_JSON_and_back(name, modality, run, table_fact, text_fact):
     trace = run(name, table_fact if modality == "table" else text_fact).trace
-    text = json.dumps(to_json(trace))
+    text = json.dumps(trace.toDict())
     back = from_json(json.loads(text))
-    assert json.dumps(to_json(back)) == text
+    assert json.dumps(back.toDict()) == text
     assert back.queries == trace.queries
     assert back.hypotheses == trace.hypotheses
     assert back.judged == trace.judged
@@ -84,7 +84,7 @@ def test_a_trace_goes_to_JSON_and_back(name, modality, run, table_fact, text_fac
 @pytest.mark.parametrize("modality", ["table", "text"])
 def test_the_ranking_is_recomputed_to_the_last_digit(name, modality, run, table_fact, text_fact):
     prediction = run(name, table_fact if modality == "table" else text_fact)
-    record = json.loads(json.dumps(to_json(prediction.trace)))
+    record = json.loads(json.dumps(prediction.trace.toDict()))
     found = recompute(from_json(record))
     own = prediction.get("retrieved", prediction.ranking)
     assert list(found.ids) == list(own.ids)
@@ -102,7 +102,7 @@ def test_under_another_beta_it_is_what_that_beta_would_have_ranked(run, table_fa
 
 def test_the_selector_is_kept_apart_from_the_method_s_ranking(run, table_fact):
     prediction = run("FHS", table_fact, selector=True)
-    back = from_json(to_json(prediction.trace))
+    back = from_json(prediction.trace.toDict())
     assert back.selected == prediction.trace.selected
     same(back.final, prediction.retrieved)
     assert back.counters["selector_invented_ids"] == 1
@@ -112,7 +112,7 @@ def test_the_schema_s_keys_are_those_of_its_page(run, table_fact):
     import abduce.programs.trace_json as page
 
     documented = {line.split("``")[1] for line in page.__doc__.splitlines() if line.startswith("``")}
-    record = to_json(run("FHS", table_fact).trace)
+    record = run("FHS", table_fact).trace.toDict()
     assert documented <= record.keys()
     assert record.keys() - documented <= {"version", "seconds", "notes"}
 
@@ -122,18 +122,18 @@ def test_a_direct_fall_back_is_recomputed_too(name, run, table_fact, model):
     model.replies |= dict.fromkeys(("generator", "describe", "decompose"), "?")
     trace = run(name, table_fact).trace
     assert trace.counters["direct_fallback"] == 1
-    assert recompute(from_json(to_json(trace))).scores.tolist() == trace.final.scores.tolist()
+    assert recompute(from_json(trace.toDict())).scores.tolist() == trace.final.scores.tolist()
 
 
 def test_a_dropped_verification_survives(run, table_fact, model):
     model.replies["verifier"] = "?"
     trace = run("FHS", table_fact).trace
-    back = from_json(json.loads(json.dumps(to_json(trace))))
+    back = from_json(json.loads(json.dumps(trace.toDict())))
     assert [j.verdicts for j in back.judged] == [None, None]
     assert recompute(back).scores.tolist() == trace.final.scores.tolist()
 
 
 def test_another_version_is_refused(run, table_fact):
-    record = to_json(run("direct", table_fact).trace) | {"version": 99}
+    record = run("direct", table_fact).trace.toDict() | {"version": 99}
     with pytest.raises(ValueError, match="version 99"):
         from_json(record)
