@@ -18,7 +18,7 @@ from ..retrievers.base import Floats
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.companies import Companies
 from ..retrievers.precedents.loci import company_key
-from ..retrievers.store import open_index, trusting, writing
+from ..retrievers.store import Stored, open_index, trusting, writing
 from ..retrievers.taxonomy import Taxonomy
 from ..retrievers.towers.model import Towers
 from ..retrievers.towers.store import KIND, read_concepts, read_towers, write_concepts, write_towers
@@ -188,14 +188,14 @@ class Learned:
             InputError: no such model, or one that was changed or has other features.
         """
         stored = open_index(folder, KIND)
-        arrays = stored.arrays
         with trusting(folder):
             given = stored.parameters
             ids, groups = read_concepts(stored)
             together = None
             if given["together"]:
-                owners = [Owners(arrays[f"{name}.keys"], arrays[f"{name}.bits"]) for name in _OWNERS]
-                together = Together(len(ids), sum(map(len, given["groups"])), *owners)
+                companies = sum(map(len, given["groups"]))
+                owners = [_owners(stored, name, companies) for name in _OWNERS]
+                together = Together(len(ids), companies, *owners)
             about = stored.manifest["collection"]
             logits = {
                 kind: {name: _logit(names, weights, folder) for name, weights in given[kind].items()}
@@ -226,6 +226,11 @@ _LOGITS: Mapping[str, tuple[str, ...]] = {
     "joint": JOINT,
     "confidence": (*SIGNS, "constant"),
 }
+
+
+def _owners(stored: Stored, name: str, companies: int) -> Owners:
+    keys = stored.take(f"{name}.keys", "int64", rising=True)
+    return Owners(keys, stored.take(f"{name}.bits", "uint8", (len(keys), -(-companies // 8))))
 
 
 def _logit(names: tuple[str, ...], weights: Sequence[float], folder: str | Path) -> Logit:

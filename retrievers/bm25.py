@@ -34,7 +34,15 @@ from .remade import Remade
 from .store import Stored, open_index, trusting, writing
 from .tokenize import Tokenizer, tokenizer_hash, tokenizer_named
 
-_ARRAYS = ("rows", "indptr", "indices", "weights", "label_indptr", "label_indices", "label_lengths")
+_ARRAYS = {
+    "rows": "int64",
+    "indptr": "int64",
+    "indices": "int32",
+    "weights": "float64",
+    "label_indptr": "int64",
+    "label_indices": "int32",
+    "label_lengths": "int32",
+}
 _CHUNK = 64
 """Queries that one call of the kernel answers at most."""
 _SHARED = 16
@@ -207,13 +215,14 @@ class BM25Retriever(Remade):
         if tokenizer_hash(made.tokenizer) != about["hash"]:
             raise InputError("was built with another tokenizer; build the index again", file=folder)
         made._vocabulary = {token: i for i, token in enumerate(stored.texts("vocabulary"))}
+        arrays = {name: stored.take(name, dtype) for name, dtype in _ARRAYS.items()}
         starts = dict.fromkeys(_ARRAYS, 0)
         for segment in stored.manifest["segments"]:
             lengths = dict.fromkeys(("rows", "label_lengths"), segment["documents"])
             lengths |= dict.fromkeys(("indices", "weights"), segment["postings"])
             lengths |= {"label_indices": segment["label_postings"]}
             lengths |= dict.fromkeys(("indptr", "label_indptr"), len(made._vocabulary) + 1)
-            parts = {a: stored.arrays[a][starts[a] : starts[a] + lengths[a]] for a in _ARRAYS}
+            parts = {a: arrays[a][starts[a] : starts[a] + lengths[a]] for a in _ARRAYS}
             starts = {a: starts[a] + lengths[a] for a in _ARRAYS}
             postings = Postings(**parts)
             if not postings.sound(len(made.collection)):

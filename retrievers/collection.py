@@ -72,8 +72,18 @@ class RecordColumns:
             self.headings[place],
             self.bodies[place],
             self.datatypes[place] or None,
-            json.loads(self.metadata[place]),
+            _metadata(self.metadata[place]),
         )
+
+
+def _metadata(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError("the index holds metadata that are no JSON object; build it again", field="metadata")
+    return found
 
 
 def _json(metadata: Mapping[str, Any]) -> str:

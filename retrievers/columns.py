@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
+
+
+def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
+    """Whether bytes are UTF-8 from their first to their last."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(data), _PIECE):
+            decoder.decode(data[start : start + _PIECE].tobytes())
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_PIECE = 1 << 20
 
 
 class TextColumn(Sequence[str]):

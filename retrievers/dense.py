@@ -238,7 +238,10 @@ class DenseRetriever(Remade):
         stored = open_index(folder, "dense")
         parameters = stored.parameters
         with trusting(folder):
-            name, vectors = parameters.pop("encoder"), stored.arrays["vectors"]
+            name = str(parameters.pop("encoder"))
+            vectors = stored.take(
+                "vectors", "float16 float32", (stored.manifest["collection"]["count"], None)
+            )
         if Path(name).name != Path(encoder.name).name:
             raise InputError(f"was encoded by {name!r}, not by {encoder.name!r}", file=folder)
         return cls(stored.collection(), encoder, vectors=vectors, **{**parameters, **settings})

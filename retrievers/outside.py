@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -131,7 +132,8 @@ def read_json(path: str | Path, limit: int = MAX_SETTINGS) -> Any:
         InputError: as :func:`open_outside`, or not JSON, or nested too deeply.
     """
     try:
-        return json.loads(read_bytes(path, limit).decode("utf-8-sig"), parse_constant=_not_finite)
+        text = read_bytes(path, limit).decode("utf-8-sig")
+        return json.loads(text, parse_constant=_not_finite, parse_float=_finite)
     except InputError:
         raise
     except UnicodeDecodeError as e:
@@ -142,6 +144,11 @@ def read_json(path: str | Path, limit: int = MAX_SETTINGS) -> Any:
         raise InputError(f"is not JSON: {e.msg}", file=path, line=e.lineno) from None
     except ValueError as e:
         raise InputError(f"is not JSON: {e}", file=path) from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _not_finite(text[:40])
 
 
 def _not_finite(name: str) -> float:

@@ -19,14 +19,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, ValidationError
 
 from ..signatures.outside import Unreadable, open_regular
 from .collection import COLUMNS, Collection, RecordColumns, columns_hash
-from .columns import TextColumn
+from .columns import TextColumn, is_utf8
 from .corpus import Corpus
 from .errors import InputError
 from .outside import read_json
@@ -36,7 +37,8 @@ FORMAT = "abduce-index"
 VERSIONS: Mapping[str, int] = {"bm25": 2, "dense": 1, "precedents": 1, "learned": 1}
 """The format version of each kind of index."""
 MANIFEST = "manifest.json"
-_COLLECTION = ("kind", "name", "indexed", "count", "datatypes", "hash")
+INTEGERS = "uint8 uint16 uint32 int32 int64"
+"""The types of numbers and places."""
 _KINDS: dict[str, type[Collection[Any]]] = {"taxonomy": Taxonomy, "corpus": Corpus}
 
 
@@ -48,13 +50,71 @@ class Stored:
     manifest: Mapping[str, Any]
     arrays: Mapping[str, npt.NDArray[Any]]
 
-    def texts(self, name: str) -> TextColumn:
-        return TextColumn(self.arrays[f"{name}.data"], self.arrays[f"{name}.offsets"])
+    def take(
+        self,
+        name: str,
+        dtype: str = INTEGERS,
+        shape: tuple[int | None, ...] = (None,),
+        *,
+        below: int | None = None,
+        rising: bool = False,
+    ) -> npt.NDArray[Any]:
+        """An array, after a look at what compiled code and look-ups trust.
+
+        Args:
+            name: of the array.
+            dtype: the names of the types that it may have.
+            shape: its shape; None: any length.
+            below: its numbers are at least 0 and below this.
+            rising: no number is less than the one before it.
+
+        Raises:
+            InputError: it is missing, or otherwise; numbers with a fraction are also to be finite.
+        """
+        array = self.arrays.get(name)
+        if array is None:
+            raise self._wrong(name, "is missing")
+        if array.dtype.name not in dtype.split() or not array.dtype.isnative:
+            raise self._wrong(name, f"is of type {array.dtype.name}, not {dtype.replace(' ', ' or ')}")
+        if array.ndim != len(shape) or any(
+            w not in (None, n) for w, n in zip(shape, array.shape, strict=False)
+        ):
+            wanted = tuple("any" if w is None else w for w in shape)
+            raise self._wrong(name, f"is of shape {array.shape}, not {wanted}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise self._wrong(name, "has numbers that are not finite")
+        if below is not None and array.size and not (array.min() >= 0 and array.max() < below):
+            raise self._wrong(name, f"has numbers that are not from 0 to {below - 1}")
+        if rising and (array[1:] < array[:-1]).any():
+            raise self._wrong(name, "is not in ascending order")
+        return array
+
+    def _wrong(self, name: str, problem: str) -> InputError:
+        return InputError(f"{problem}; build the index again", file=self.folder / f"{name}.npy")
+
+    def texts(self, name: str, length: int | None = None) -> TextColumn:
+        """Texts that are stored with where each begins; ``length``: how many there must be."""
+        shape = (None if length is None else length + 1,)
+        return self._column(name, self.take(f"{name}.offsets", "int64", shape, rising=True))
+
+    def measured_texts(self, name: str) -> TextColumn:
+        """Texts that are stored with the length of each."""
+        lengths = self.take(f"{name}.lengths", below=1 << 40)
+        return self._column(name, np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))))
+
+    def _column(self, name: str, offsets: npt.NDArray[np.int64]) -> TextColumn:
+        data = self.take(f"{name}.data", "uint8")
+        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(data):
+            raise self._wrong(name, "its texts do not lie one after the other")
+        inside = offsets[offsets < len(data)]
+        if (data[inside] & 0xC0 == 0x80).any() or not is_utf8(data):
+            raise self._wrong(name, "its texts are not UTF-8")
+        return TextColumn(data, offsets)
 
     def collection(self) -> Collection[Any]:
         """The stored taxonomy or corpus; its items are read when they are asked for."""
         about = self.manifest["collection"]
-        columns = RecordColumns(*(self.texts(name) for name in COLUMNS))
+        columns = RecordColumns(*(self.texts(name, about["count"]) for name in COLUMNS))
         made: Collection[Any] = _KINDS[about["kind"]].from_columns(
             columns, about["name"], about["indexed"], about["datatypes"]
         )
@@ -171,13 +231,58 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         raise InputError(f"has format version {version!r}, this abduce reads {known}; {advice}", file=path)
     if manifest.get("seal") != _seal(manifest):
         raise InputError("the manifest was changed after it was written; build the index again", file=path)
-    with trusting(folder):
-        for name, about in manifest["files"].items():
-            if Path(name).name != name:
-                raise KeyError(name)
-            _ = about["bytes"] + 0, about["sha256"] + ""
-        _ = [manifest["collection"][key] for key in _COLLECTION], dict(manifest["parameters"])
+    try:
+        _Manifest.model_validate(manifest)
+    except ValidationError as e:
+        raise InputError.of_validation(e, file=path) from None
     return manifest
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _File(_Table):
+    bytes: NonNegativeInt
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Collection(_Table):
+    kind: Literal["taxonomy", "corpus"]
+    name: str
+    indexed: list[str]
+    count: NonNegativeInt
+    datatypes: dict[str, NonNegativeInt]
+    hash: str
+
+
+class _Tokenizer(_Table):
+    name: str | None
+    hash: str
+
+
+class _Segment(_Table):
+    datatype: str | None
+    documents: NonNegativeInt
+    postings: NonNegativeInt
+    label_postings: NonNegativeInt
+
+
+_FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.]{0,200}\.npy$")]
+
+
+class _Manifest(_Table):
+    """What ``manifest.json`` may hold; the parameters are those of the kind."""
+
+    format: str
+    version: int
+    kind: str
+    parameters: dict[str, JsonValue]
+    collection: _Collection
+    files: dict[_FileName, _File]
+    tokenizer: _Tokenizer | None = None
+    segments: list[_Segment] = Field(default=[])
+    seal: str
 
 
 @contextmanager
@@ -185,11 +290,13 @@ def trusting(folder: str | Path) -> Iterator[None]:
     """A manifest that lacks something, or has something else in its place, is one clear line.
 
     Raises:
-        InputError: where a look-up inside fails.
+        InputError: where a look-up or a conversion inside fails.
     """
     try:
         yield
-    except (KeyError, TypeError, AttributeError, IndexError) as e:
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as e:
         raise InputError(
             f"the manifest is not one of its kind ({type(e).__name__}: {e}); build the index again",
             file=Path(folder) / MANIFEST,
@@ -264,8 +371,21 @@ def _problem(folder: Path, name: str, about: Mapping[str, Any]) -> InputError | 
 
 
 def _mapped(path: Path) -> npt.NDArray[Any]:
+    """An array of numbers, mapped.
+
+    Raises:
+        InputError: it is none (objects, records, a packed file), or larger than the file.
+    """
     try:
+        with open_regular(path) as stream:
+            if np.lib.format.read_magic(stream) != (1, 0):
+                raise ValueError("another version of the format")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        if dtype.kind not in "iuf":
+            raise ValueError(f"of type {dtype}")
+        if 0 in shape:  # an empty array cannot be mapped
+            return np.zeros(shape, dtype)
         array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:  # an empty array cannot be mapped
-        array = np.load(path, allow_pickle=False)
+    except (ValueError, TypeError, OverflowError, EOFError, SyntaxError) as e:
+        raise InputError(f"is no array of numbers ({e})", file=path) from e
     return array.view(np.ndarray)

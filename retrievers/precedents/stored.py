@@ -133,11 +133,6 @@ def _write_texts(writer: Writer, name: str, texts: Sequence[str]) -> None:
     writer.array(f"{name}.lengths", _small(np.diff(column.offsets)))
 
 
-def _read_texts(stored: Stored, name: str) -> TextColumn:
-    ends = np.cumsum(stored.arrays[f"{name}.lengths"], dtype=np.int64)
-    return TextColumn(stored.arrays[f"{name}.data"], np.concatenate(([0], ends)))
-
-
 def _small(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Numbers of at least 0 in as few bytes as hold them."""
     most = int(values.max(initial=0))
@@ -185,24 +180,25 @@ def open_precedents(folder: str | Path) -> StoredPrecedents:
     stored = open_index(folder, KIND)
     with trusting(folder):
         given = stored.parameters
+        for number in (*(given[n] for n in ("size", "nameless", "neighbours")), *given["latest"].values()):
+            if not 0 <= int(number) < 1 << 31:
+                raise ValueError(f"{number} is no count or year")
         companies = Companies()
-        companies.enter_all(
-            dict(
-                zip(_read_texts(stored, "companies"), stored.arrays["company_numbers"].tolist(), strict=True)
-            )
-        )
+        numbers = stored.take("company_numbers", below=1 << 31).tolist()
+        companies.enter_all(dict(zip(stored.measured_texts("companies"), numbers, strict=True)))
         shelves = [
             (modality, _shelf(stored, modality, companies, int(given["latest"][modality])), WEIGHTS[weights])
             for modality, weights in given["weights"].items()
         ]
         if not shelves:
             raise InputError("has no precedents", file=Path(folder))
-        keys, ends = stored.arrays["filing_keys"], stored.arrays["filing_ends"].tolist()
+        keys = stored.take("filing_keys", "uint32")
+        ends = stored.take("filing_ends", below=len(keys) + 1, rising=True).tolist()
         filings = [
             Filing(name, company, keys[start:end])
             for name, company, (start, end) in zip(
-                _read_texts(stored, "filings"),
-                _read_texts(stored, "filing_companies"),
+                stored.measured_texts("filings"),
+                stored.measured_texts("filing_companies"),
                 pairwise(ends),
                 strict=True,
             )
@@ -214,37 +210,59 @@ def open_precedents(folder: str | Path) -> StoredPrecedents:
 
 
 def _shelf(stored: Stored, name: str, companies: Companies, latest: int) -> Shelf:
-    arrays = stored.arrays
+    take, texts = stored.take, stored.measured_texts
 
     def sets(of: str) -> TokenSets:
         at = f"{name}.sets.{of}"
-        parts = (arrays[f"{at}.{part}"] for part in ("owners", "starts", "norms"))
-        owners, starts, norms = parts
-        keys = arrays.get(f"{at}.keys", np.zeros(0, dtype=np.uint64))
-        return TokenSets.stored(list(_read_texts(stored, at)), owners, starts, norms.astype(np.float64), keys)
+        vocabulary = list(texts(at))
+        norms = take(f"{at}.norms", "float32")
+        owners = take(f"{at}.owners", below=len(norms))
+        starts = take(f"{at}.starts", "int32", (len(vocabulary) + 1,), below=len(owners) + 1, rising=True)
+        none = f"{at}.keys" not in stored.arrays
+        keys = np.zeros(0, dtype=np.uint64) if none else take(f"{at}.keys", "uint64", (len(norms),))
+        return TokenSets.stored(vocabulary, owners, starts, norms.astype(np.float64), keys)
 
     def coded(values: Iterable[Any]) -> CodeBook:
         return CodeBook({value: number for number, value in enumerate(values)})
 
     def part(of: str) -> tuple[npt.NDArray[Any], TextColumn]:
-        return arrays[f"{name}.shown.{of}"], _read_texts(stored, f"{name}.shown.{of}.texts")
+        shown = texts(f"{name}.shown.{of}.texts")
+        return take(f"{name}.shown.{of}", shape=(groups,), below=len(shown)), shown
 
-    columns = {column: arrays[f"{name}.{column}"] for column in KEPT}
+    kinds = take(f"{name}.kinds", "int32 int64", (None, 3))
+    found_sets = {of: sets(of) for of in ("header", "chain", "column", "mention", "context", "preceding")}
+    codes = {
+        "context": coded(texts(f"{name}.contexts")),
+        "content": coded([bytes.fromhex(c) for c in texts(f"{name}.contents")]),
+        "filing": coded([f or None for f in texts(f"{name}.filings")]),
+        "datatype": coded([d or None for d in texts(f"{name}.datatypes")]),
+    }
+    concepts = list(texts(f"{name}.concepts"))
+    ids = texts(f"{name}.ids")
+    groups = len(ids)
+    pages = len(found_sets["context"])
+    most = {of: len(found) for of, found in found_sets.items()}
+    most |= {of: len(found.numbers) for of, found in codes.items()}
+    most |= {"concept": len(concepts), "kind": len(kinds), "page": pages, "preceding": most["preceding"]}
+    columns = {
+        column: take(
+            f"{name}.{column}",
+            shape=(pages if column in _OF_PAGES else groups,),
+            below=most.get(column, 1 << 40),
+        )
+        for column in KEPT
+    }
     columns |= {column: columns[column][columns["page"]] for column in _OF_PAGES}
+    value_keys = take(f"{name}.value_keys", "uint32", rising=True)
     return Shelf(
         columns,
-        arrays[f"{name}.kinds"],
-        {of: sets(of) for of in ("header", "chain", "column", "mention", "context", "preceding")},
-        {
-            "context": coded(_read_texts(stored, f"{name}.contexts")),
-            "content": coded([bytes.fromhex(c) for c in _read_texts(stored, f"{name}.contents")]),
-            "filing": coded([f or None for f in _read_texts(stored, f"{name}.filings")]),
-            "datatype": coded([d or None for d in _read_texts(stored, f"{name}.datatypes")]),
-        },
-        list(_read_texts(stored, f"{name}.concepts")),
-        SameValues(arrays[f"{name}.value_keys"], arrays[f"{name}.value_groups"]),
+        kinds,
+        found_sets,
+        codes,
+        concepts,
+        SameValues(value_keys, take(f"{name}.value_groups", shape=(len(value_keys),), below=groups)),
         _Shown(
-            _read_texts(stored, f"{name}.ids"),
+            ids,
             part("where"),
             part("column_header"),
             part("filing_id"),

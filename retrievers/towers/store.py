@@ -37,18 +37,22 @@ def write_towers(writer: Writer, name: str, towers: Towers) -> None:
 def read_concepts(stored: Stored) -> tuple[list[str], list[str]]:
     """The concepts and their datatypes."""
     names = list(stored.texts("groups"))
-    return list(stored.texts("ids")), [names[i] for i in stored.arrays["group"].tolist()]
+    ids = list(stored.texts("ids", stored.manifest["collection"]["count"]))
+    places = stored.take("group", "int16", (len(ids),), below=max(1, len(names)))
+    return ids, [names[i] for i in places.tolist()]
 
 
 def read_towers(stored: Stored, name: str, ids: Sequence[str], groups: Sequence[str]) -> Towers:
-    """The towers of a name, mapped into memory; KeyError where a part is missing."""
-    arrays = stored.arrays
+    """The towers of a name, mapped into memory; InputError where a part is missing or does not fit."""
+    names = stored.texts(f"{name}.names")
+    concepts = stored.take(f"{name}.concepts", "int8", (len(ids), None))
+    features = stored.take(f"{name}.features", "int8", (len(names), concepts.shape[1]))
     return Towers(
-        stored.texts(f"{name}.names"),
-        Quantised(arrays[f"{name}.features"], arrays[f"{name}.feature_scales"]),
+        names,
+        Quantised(features, stored.take(f"{name}.feature_scales", "float32", (len(names),))),
         ids,
-        Quantised(arrays[f"{name}.concepts"], arrays[f"{name}.concept_scales"]),
-        np.asarray(arrays[f"{name}.seen"], dtype=bool),
+        Quantised(concepts, stored.take(f"{name}.concept_scales", "float32", (len(ids),))),
+        np.asarray(stored.take(f"{name}.seen", "uint8", (len(ids),)), dtype=bool),
         groups,
     )
 

@@ -121,15 +121,19 @@ def test_truncated_missing_and_strange_files(folder: Path) -> None:
         (
             lambda m: m.pop("files"),
             True,
-            r"manifest.json: the manifest is not one of its kind \(KeyError: 'files'",
+            r"manifest.json: field 'files': Field required",
         ),
-        (lambda m: m.update(files=[1]), True, "not one of its kind"),
-        (lambda m: m["files"].update({"../x": {"bytes": 1, "sha256": ""}}), True, "not one of its kind"),
-        (lambda m: m["files"]["rows.npy"].pop("sha256"), True, "KeyError: 'sha256'"),
-        (lambda m: m.update(collection=None), True, "not one of its kind"),
+        (lambda m: m.update(files=[1]), True, "field 'files': Input should be"),
+        (
+            lambda m: m["files"].update({"../x": {"bytes": 1, "sha256": "0" * 64}}),
+            True,
+            "should match pattern",
+        ),
+        (lambda m: m["files"]["rows.npy"].pop("sha256"), True, "rows.npy.sha256': Field required"),
+        (lambda m: m.update(collection=None), True, "field 'collection': Input should be"),
         (lambda m: m.pop("tokenizer"), True, "KeyError: 'tokenizer'"),
         (lambda m: m.pop("segments"), True, "KeyError: 'segments'"),
-        (lambda m: m["segments"][0].pop("postings"), True, "KeyError: 'postings'"),
+        (lambda m: m["segments"][0].pop("postings"), True, "segments.0.postings': Field required"),
         (lambda m: m["parameters"].pop("k1"), True, "KeyError: 'k1'"),
         (lambda m: m.update(kind="graph"), True, "kind 'graph', which this abduce does not read"),
         (lambda m: m["tokenizer"].update(hash="0"), True, "another tokenizer"),
@@ -167,7 +171,7 @@ def test_arrays_that_do_not_fit_together_are_refused(folder: Path, name: str, ch
     np.save(path, array)
     entry = {"bytes": path.stat().st_size, "sha256": file_hash(path)}
     edit(folder, lambda m: m["files"].update({path.name: entry}), True)
-    with pytest.raises(InputError, match="postings do not fit together"):
+    with pytest.raises(InputError, match=r"postings do not fit together|not finite"):
         BM25Retriever.open(folder)
 
 
