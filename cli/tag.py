@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,13 @@ TAXONOMY = "us-gaap-2024"
 """What facts and documents are tagged with where no taxonomy is named."""
 
 
+class Engine(StrEnum):
+    """What runs the tagging."""
+
+    local = "local"
+    ray = "ray"
+
+
 class Scope(StrEnum):
     """Whose already-tagged facts may be used."""
 
@@ -31,10 +38,11 @@ class Scope(StrEnum):
 
 def tag(
     facts: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
-            help="A document (inline-XBRL or HTML page, Markdown, CSV, Excel), or facts as JSONL or CSV; "
-            "without it the first split of the data folder."
+            help="A document (inline-XBRL or HTML page, Markdown, CSV, Excel), or facts as JSONL, CSV or "
+            "Parquet; without it the first split of the data folder. With --engine ray many of them: a path "
+            "or an address (s3://...) with * or **.",
         ),
     ] = None,
     taxonomy: Annotated[
@@ -59,7 +67,12 @@ def tag(
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, max=200, help="How many concepts per fact.")] = 10,
-    out: Annotated[Path | None, typer.Option(help="Write a CSV here, one line per fact.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a CSV here, one line per fact; with --engine ray Parquet in this folder or address."
+        ),
+    ] = None,
     explain: Annotated[
         str | None, typer.Option(metavar="FACT_ID", help="Show the whole trail of this fact.")
     ] = None,
@@ -127,6 +140,13 @@ def tag(
         bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")
     ] = False,
     concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight where a model is called.")] = 32,
+    engine: Annotated[
+        Engine,
+        typer.Option(help="local: this process; ray: the cluster of $RAY_ADDRESS, or one made here."),
+    ] = Engine.local,
+    actors: Annotated[
+        int | None, typer.Option(min=1, help="Taggers at once with --engine ray; else one per processor.")
+    ] = None,
     allow_fallback: Annotated[
         bool,
         typer.Option(
@@ -156,6 +176,8 @@ def tag(
 
         abduce tag filing.htm --gold --program "precedents (others)" --data DIR
 
+        abduce tag "filings/*.htm" --program FHS-rules --engine ray --out tags/
+
         abduce tag note.txt --taxonomy icd10cm-2018 --mentions mentions.csv
 
         abduce tag note.txt --taxonomy icd10cm.index --mentions mentions.csv --program "precedents + locus"
@@ -171,52 +193,62 @@ def tag(
 
     if verbose:
         show_log(logging.DEBUG)
-    if out is not None and out.suffix.lower() not in ("", ".csv"):
-        said = f"tags are written as CSV, not as {out.suffix}: give a name that ends in .csv"
-        raise InputError(said, file=out)
-    check_out(out)
+    settings: dict[str, Any] = {
+        "taxonomy": taxonomy or TAXONOMY,
+        "program": with_options(program, option or []),
+        "precedents": precedents or (),
+        "scope": None if precedent_scope is None else precedent_scope.value,
+        "schema": schema,
+        "lm": lm,
+        "data": data,
+        "calibration": calibration,
+        "company": company,
+        "cache": not no_cache,
+        "concurrency": concurrency,
+        "each_fact": each_fact,
+        "model": model,
+    }
+    if engine is Engine.ray:
+        from .tag_on_ray import tag_on_ray
+
+        others = {"--explain": explain, "--contexts": contexts, "--mentions": mentions, "--gold": gold}
+        others |= {"--decided": decided, "--skip-bad": skip_bad}
+        unusable = tag_on_ray(facts, out, settings, top, actors, others)
+        end_if_unusable(unusable, allow_fallback, "facts", "their tags")
+        return
+    source, target = None if facts is None else Path(facts), None if out is None else Path(out)
+    if target is not None and target.suffix.lower() not in ("", ".csv"):
+        said = f"tags are written as CSV, not as {target.suffix}: give a name that ends in .csv"
+        raise InputError(said, file=target)
+    check_out(target)
     if mentions is not None:
         only_facts = {"--explain": explain, "--contexts": contexts, "--skip-bad": skip_bad}
         only_facts |= {"--decided": decided, "--gold": gold, "--company": company, "--each-fact": each_fact}
-        _refuse_for_a_note(facts, taxonomy, only_facts | {"--calibration": calibration})
-    with Tagger(
-        taxonomy or TAXONOMY,
-        with_options(program, option or []),
-        precedents or (),
-        None if precedent_scope is None else precedent_scope.value,
-        schema,
-        lm=lm,
-        data=data,
-        calibration=calibration,
-        company=company,
-        cache=not no_cache,
-        concurrency=concurrency,
-        each_fact=each_fact,
-        model=model,
-    ) as tagger:
+        _refuse_for_a_note(source, taxonomy, only_facts | {"--calibration": calibration})
+    with Tagger(**settings) as tagger:
         console, notes = Console(), Console(stderr=True)
-        if mentions is not None and facts is not None:
-            _code(tagger, facts, mentions, top, out, console, notes)
+        if mentions is not None and source is not None:
+            _code(tagger, source, mentions, top, target, console, notes)
             return
-        if facts is None:
+        if source is None:
             split = next(iter(tagger.domain.splits))
             line = f"Facts: {tagger.domain.name} {split} of {tagger.folder}"
             notes.print(line, markup=False, highlight=False)
         if explain is not None:
             from .pages.fact import explain_fact
 
-            trail = tagger.explain(facts, explain, contexts=contexts, skip_bad=skip_bad)
+            trail = tagger.explain(source, explain, contexts=contexts, skip_bad=skip_bad)
             console.print(explain_fact(trail, top))
             return
         with count_bar(console) as bar:
             progress = partial(bar, "tagging")
             tagging = tagger.start(
-                facts, progress, contexts=contexts, skip_bad=skip_bad, gold=gold, decided=decided
+                source, progress, contexts=contexts, skip_bad=skip_bad, gold=gold, decided=decided
             )
-            counts, kept = _go_through(tagging, out, top, None if gold else SHOWN, notes)
+            counts, kept = _go_through(tagging, target, top, None if gold else SHOWN, notes)
         cost = tagger.cost
-    if out is not None:
-        console.print(f"{counts.facts:,} facts tagged: {out}", markup=False, highlight=False)
+    if target is not None:
+        console.print(f"{counts.facts:,} facts tagged: {target}", markup=False, highlight=False)
     else:
         show_tags(kept, tagging.of, counts.facts, console)
     show_problems(counts, tagging.of, notes)

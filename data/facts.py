@@ -14,6 +14,7 @@ from ..signatures.types import Fact, SourceContext
 from .domains import Domain
 from .example import Example, fingerprint
 from .kept import FactInputs, KeptFacts
+from .parquet import read_parquet
 
 
 def _renamed(row: Row, fields: Mapping[str, str]) -> Row:
@@ -60,7 +61,7 @@ def read_facts(
     need_gold: bool = False,
     domain: Domain | None = None,
 ) -> Iterator[Example]:
-    """Facts of a JSONL or CSV file, one after the other.
+    """Facts of a JSONL, CSV or Parquet file, one after the other.
 
     A fact has a ``fact_id``, a ``value`` and a source context: inline as ``source_context``, or by
     ``context_id`` from ``contexts`` (where not given: the file ``contexts.jsonl`` or
@@ -80,7 +81,7 @@ def read_facts(
     if contexts is None:
         contexts = contexts_beside(path, domain)
     seen: set[int] = set()  # of hashes: 100,000 ids are 6 MB
-    for line, row in read_rows(path, bad):
+    for line, row in _rows(path, bad):
         if domain is not None:
             row = {**domain.fact_constants, **_renamed(row, domain.fact_fields)}
         try:
@@ -122,9 +123,13 @@ def keep_facts(
     return KeptFacts(read_facts(path, contexts, bad, need_gold, domain), contexts)
 
 
+def _rows(path: Path, bad: list[InputError] | None = None) -> Iterator[tuple[int, Row]]:
+    return read_parquet(path) if path.suffix == ".parquet" else read_rows(path, bad)
+
+
 def _line_of(id_: str, path: Path) -> int:
     """The first line of a facts file that has an id."""
-    return next((line for line, row in read_rows(path) if str(row.get("fact_id")) == id_), 0)
+    return next((line for line, row in _rows(path) if str(row.get("fact_id")) == id_), 0)
 
 
 def _fact(

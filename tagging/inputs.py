@@ -22,8 +22,8 @@ from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .golds import Golds
 
-FACTS = frozenset({".jsonl", ".ndjson", ".csv", ".tsv"})
-"""What facts are read from (a ``.gz`` may follow)."""
+FACTS = frozenset({".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"})
+"""What facts are read from (a ``.gz`` may follow, but not of Parquet)."""
 
 What = str | Path | Document | Iterable[Fact]
 """A document's path, a facts file's path, a document that was read, or facts."""

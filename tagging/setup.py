@@ -288,16 +288,26 @@ class Setup:
         except InputError:
             return None
 
-    def _build(self, row: Row, source: PrecedentSource | None, facts: Sequence[Fact]) -> Ready:
+    @property
+    def splits(self) -> bool:
+        """Whether a fact's tag hangs on no other facts than those of its source context: a program that is
+        named, without already-tagged facts or a trained model."""
+        return self.named is not None and self.source is None and not learns(self.named.spec)
+
+    @cached_property
+    def _parts(self) -> Parts:
+        """What programs share whatever facts they are for: retrievers are built once."""
         from ..data.parts import make_parts
 
+        schema = self.schema
+        if schema is None and self.taxonomy.name != self.domain.taxonomy:
+            schema = induce_schema(self.taxonomy, self.taxonomy.name)
+        settings = self.retriever if isinstance(self.retriever, Mapping) else BM25
+        return make_parts(self.taxonomy, self.domain, settings, schema)
+
+    def _build(self, row: Row, source: PrecedentSource | None, facts: Sequence[Fact]) -> Ready:
         try:
-            schema = self.schema
-            if schema is None and self.taxonomy.name != self.domain.taxonomy:
-                schema = induce_schema(self.taxonomy, self.taxonomy.name)
-            settings = self.retriever if isinstance(self.retriever, Mapping) else BM25
-            parts = make_parts(self.taxonomy, self.domain, settings, schema, source)
-            parts = replace(parts, trained=self.model, facts=facts)
+            parts = replace(self._parts, precedents=source, trained=self.model, facts=facts)
             if not isinstance(self.retriever, Mapping):
                 at_hand = self.retriever
                 parts = replace(parts, retriever=lambda changes: at_hand)

@@ -157,6 +157,12 @@ class Tagger:
         """The data folder."""
         return self._setup.folder
 
+    @property
+    def splits(self) -> bool:
+        """Whether facts of different source contexts can be tagged apart, with the same tags: a program is
+        named, and it uses neither already-tagged facts nor a trained model."""
+        return self._setup.splits
+
     def __enter__(self) -> Tagger:
         return self
 

@@ -94,7 +94,7 @@ class TestFacts:
     @pytest.mark.parametrize(
         ("name", "content", "words"),
         [
-            ("facts.parquet", b"x", ["none of"]),
+            ("facts.parquet", b"x", ["is not a readable Parquet file"]),
             ("facts.xlsx", b"x", ["is not an Excel workbook"]),
             ("facts.jsonl", b'{"fact_id": "\xff"}', ["is not UTF-8"]),
             ("facts.jsonl", b"", ["has no facts"]),
