@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..programs.methods import Parts
 from ..programs.profiles import Profiles
-from ..programs.rag.presets import RAGParts
-from ..programs.rag.rerank import PairScorer
 from ..retrievers.corpus import Corpus
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents
@@ -17,6 +15,10 @@ from ..retrievers.settings import BuiltRetrievers
 from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from .domains import Domain
+
+if TYPE_CHECKING:  # programs that answer questions are imported where questions are asked
+    from ..programs.rag.presets import RAGParts
+    from ..programs.rag.rerank import PairScorer
 
 
 def make_parts(
@@ -42,6 +44,8 @@ def make_rag_parts(
     corpus: Corpus, retriever: Mapping[str, Any], reranker: Mapping[str, Any] | None = None
 ) -> RAGParts:
     """What rows over one corpus share; the cross-encoder is loaded when a row first asks for it."""
+    from ..programs.rag.presets import RAGParts
+
     built: list[PairScorer] = []
     lock = threading.Lock()
 

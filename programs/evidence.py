@@ -70,8 +70,10 @@ HALF = 0.5
 
 LEAST_PROBABILITY, LEAST_SHARE = -20.0, np.log(1e-4)
 DEPTH = 60
-"""How many concepts of the towers and of each query become candidates; of a worded mention's locus query all
-do."""
+"""How many concepts of the towers and of each query become candidates."""
+
+DEPTH_OF_MENTION = 100
+"""How many concepts of a worded mention's locus query do: its own words say what it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +169,8 @@ def gather(
     concepts: list[Concept] = []
     for name, ranking in rankings.items():
         votes = name in ("precedents", "own precedents")
-        for id_ in ranking.ids if votes or (named and name == "locus") else ranking.ids[:DEPTH]:
+        depth = len(ranking) if votes else DEPTH_OF_MENTION if named and name == "locus" else DEPTH
+        for id_ in ranking.ids[:depth]:
             if id_ not in pool and (concept := taxonomy[id_]) is not None:
                 pool[id_] = len(pool)
                 concepts.append(concept)
@@ -186,8 +189,8 @@ def gather(
     columns["towers"][:] = LEAST_PROBABILITY if clean is not None else 0.0
     columns["towers"][inside >= 0] = np.maximum(scores[inside[inside >= 0]], LEAST_PROBABILITY)
 
-    if (inside >= 0).any():  # what the towers' taxonomy lacks is not thereby unlikely
-        columns["towers"][known < 0] = np.quantile(columns["towers"][inside >= 0], 0.9)
+    if (inside >= 0).any():  # what the towers' taxonomy lacks is as likely as the tenth candidate
+        columns["towers"][known < 0] = np.sort(columns["towers"][inside >= 0])[-10:][0]
 
     _votes(vote, pool, columns["share"], columns["voted"], columns["companies"])
     if own is not None:

@@ -63,12 +63,18 @@ def read_term(text: str, wording: Wording) -> Term:
         return " "
 
     plain = text
-    while _BRACKETS.search(plain):
-        plain = _BRACKETS.sub(taken, plain)
-    may += wording.stems(" ".join(_UNSAID.findall(plain)))
-    plain = _WITHOUT.sub(" ", _UNSAID.sub(" ", plain))
-    ranges = tuple((float(low), float(high)) for low, high in _RANGE.findall(plain))
-    segments = [wording.stems(s) for s in _RANGE.sub(" ", plain).split(",")]
+    while "(" in plain or "[" in plain:
+        plain, before = _BRACKETS.sub(taken, plain), plain
+        if plain == before:  # a bracket that does not close
+            break
+    unsaid = _UNSAID.findall(plain)
+    if unsaid:
+        may += wording.stems(" ".join(unsaid))
+        plain = _UNSAID.sub(" ", plain)
+    plain = _WITHOUT.sub(" ", plain)
+    found = _RANGE.findall(plain)
+    ranges = tuple((float(low), float(high)) for low, high in found)
+    segments = [wording.stems(s) for s in (_RANGE.sub(" ", plain) if found else plain).split(",")]
     needed = [s for segment in segments for s in segment]
     if segments and segments[0]:
         main = segments[0][0][:4]
@@ -77,6 +83,10 @@ def read_term(text: str, wording: Wording) -> Term:
         needed = [s for s in needed if s not in forms or s in segments[0]]
     spoken = frozenset(needed) - wording.optional
     return Term(spoken, (frozenset(needed) | frozenset(may)) - spoken, ranges)
+
+
+def _any(text: str) -> bool:
+    return True
 
 
 class Terms:
@@ -88,21 +98,20 @@ class Terms:
 
     def __init__(self, wording: Wording) -> None:
         self.wording = wording
-        self._of: dict[str, list[tuple[str, Term]]] = {}
+        self._of: dict[str, list[tuple[str, str]]] = {}
         self._read: dict[str, Term] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Terms:
         return self
 
-    def of(self, concept: Concept) -> list[tuple[str, Term]]:
-        """The label, and the parts of the definition that are no place in a hierarchy."""
+    def of(self, concept: Concept) -> list[tuple[str, str]]:
+        """The label, and the parts of the definition that are no place in a hierarchy, each also in small
+        letters."""
         found = self._of.get(concept.id)
         if found is None:
             parts = concept.definition.split(" ; ") if concept.definition else []
             others = (p for p in parts if p and " > " not in p and len(p) <= LONG)
-            texts = dict.fromkeys([concept.label, *others])
-            read = [(text, self._term(text)) for text in texts]
-            found = self._of[concept.id] = [(t, term) for t, term in read if term.needed or term.ranges]
+            found = self._of[concept.id] = [(t, t.lower()) for t in dict.fromkeys([concept.label, *others])]
         return found
 
     def _term(self, text: str) -> Term:
@@ -119,16 +128,21 @@ class Terms:
         spoken = words - wording.optional or words
         numbers = [float(n) for n in _NUMBER.findall(mention)]
         decimals = len(_DECIMAL.findall(mention))
+        near = re.compile("|".join(map(re.escape, wording.beginnings(spoken)))).search if spoken else _any
+        near = near if not numbers else _any
         whose: Counter[str] = Counter()
         fitting: list[list[tuple[str, float, int]]] = []
         parents: set[tuple[str, str]] = set()
         for concept in concepts:
             found = []
             parent = str(concept.metadata.get("parent") or concept.id)
-            for text, term in self.of(concept):
+            for text, small in self.of(concept):
+                if not near(small):
+                    continue
+                term = self._term(text)
                 met = sum(any(low <= n <= high for n in numbers) for low, high in term.ranges[:1])
                 inside = len(spoken & term.needed) + len(spoken & term.may) + min(met, decimals)
-                if not inside:
+                if not inside or not (term.needed or term.ranges):
                     continue
                 covered = len(words & term.needed) + met
                 asked = len(term.needed) + len(term.ranges[:1])

@@ -39,6 +39,9 @@ Beside = Callable[[Fact], Sequence[Fact]]
 DEFAULT = "unspecified NOS"
 """What a taxonomy says of the concept for which nothing more is said; a mention does not say it."""
 
+DEFAULTS = 40
+"""How many concepts of a query with these words become candidates."""
+
 BLOCK = 100
 """At most so many lines of one context are judged together."""
 
@@ -147,7 +150,7 @@ class Trained(Program):
         searched = {q.form: r for q, r in zip(queries, found, strict=True)}
         more: Sequence[str] = ()
         if worded(fact):
-            [default] = self.retriever.search([f"{fact.value} {DEFAULT}"], self.config.K, wheres[:1])
+            [default] = self.retriever.search([f"{fact.value} {DEFAULT}"], DEFAULTS, wheres[:1])
             more = default.ids
         evidence = gather(
             fact,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -16,6 +16,12 @@ from .toml import named_text, one_line, parse_toml
 
 SHORT = 3
 """Abbreviations of at most so many letters count only as they are written."""
+
+BEGINNING = 4
+"""Letters of a word that its stem leaves alone, or all that it has."""
+
+KEPT = 200_000
+"""Words whose stems are kept."""
 
 _ENDINGS = (
     "osis", "otic", "ical", "ious", "ions", "itis", "emia", "emic", "ure", "ive", "ion", "ism", "ial", "ies",
@@ -65,6 +71,7 @@ class Wording:
     same: Sequence[Sequence[str]] = ()
     says: Mapping[str, str] = field(default_factory=dict)
     abbreviations: Mapping[str, str] = field(default_factory=dict)
+    _runs: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Wording:
         return self
@@ -102,9 +109,25 @@ class Wording:
 
     def stems(self, text: str) -> list[str]:
         """The stems of a text in their order, of the words that stand for others."""
-        first = self._first
-        found = (stem(t) for run in text.split() for t in dict.fromkeys(tok(run)))
-        return [first.get(s, s) for s in found]
+        return [s for run in text.split() for s in self._stems_of(run)]
+
+    def beginnings(self, stems: Iterable[str]) -> list[str]:
+        """With one of these begins every word, in small letters, that has one of some stems."""
+        return sorted({other[:BEGINNING] for s in stems for other in (s, *self._others.get(s, ()))})
+
+    @cached_property
+    def _others(self) -> Mapping[str, Sequence[str]]:
+        """The stems of the words for which another stands."""
+        return {stem(group[0]): [stem(word) for word in group[1:]] for group in self.same}
+
+    def _stems_of(self, run: str) -> tuple[str, ...]:
+        known = self._runs.get(run)
+        if known is None:
+            stems = (stem(t) for t in dict.fromkeys(tok(run)))
+            known = tuple(self._first.get(s, s) for s in stems)
+            if len(self._runs) < KEPT:
+                self._runs[run] = known
+        return known
 
 
 def _short(text: str) -> bool:

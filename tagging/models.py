@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..data import bundled
 from ..data.example import fingerprint
@@ -15,8 +16,10 @@ from ..programs.learned import Learned, group_of
 from ..programs.methods import Parts
 from ..signatures.types import Fact
 from .precedents import PrecedentSource, read_precedents
-from .train import TrainSettings, train
-from .weights import Progress
+
+if TYPE_CHECKING:  # what trains is imported where something is trained
+    from .train import TrainSettings
+    from .weights import Progress
 
 VERSION = 2
 """Of the recipe: kept models of another one are trained anew."""
@@ -80,6 +83,8 @@ class TrainedOnce:
         asked: Sequence[Fact] = (),
     ) -> None:
         self.bundled, self.asked = bundled, asked
+        from .train import TrainSettings
+
         self.source, self.parts, self.settings = source, parts, settings or TrainSettings()
         self.apart = frozenset(map(group_of, judged))
         self.on_note = on_note
@@ -158,6 +163,8 @@ def train_from(
     Raises:
         InputError: see :func:`~.train.train` and :func:`~.precedents.read_precedents`.
     """
+    from .train import train
+
     paths = list(source.paths)
     tagged = [
         one for path in paths for one in read_precedents(path, source.contexts, source.domain, source.on_note)

@@ -16,7 +16,6 @@ from ..data.domains import Domain
 from ..data.example import fingerprint
 from ..data.facts import read_contexts, read_facts
 from ..data.folder import DataFolder, file_fingerprint
-from ..documents.read import HTML, kind_of, read_document
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents, Tagged
 from ..retrievers.precedents.loci import same_company
@@ -52,6 +51,8 @@ def read_precedents(
     Raises:
         InputError: unreadable, of another kind, or without a single tagged fact.
     """
+    from ..documents.read import HTML, kind_of
+
     path = Path(path)
     kind = kind_of(path)
     if kind in FACTS:
@@ -78,6 +79,8 @@ def _from_facts(path: Path, contexts: Path | None, domain: Domain | None) -> Ite
 
 
 def _from_filing(path: Path) -> Iterator[Tagged]:
+    from ..documents.read import read_document
+
     document = read_document(path)
     for fact in document.facts:
         concept = document.gold.get(fact.fact_id)

@@ -26,7 +26,6 @@ from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
 from .calibration import Calibration, Thresholds, bundled_calibration, precedents_print
 from .models import ModelFolder, bundled_model
-from .numeric import is_number
 from .precedents import PrecedentSource, bundled_precedents, domain_precedents
 from .row import BEST_TRAINED, BEST_VOTE, Row, Scope, best_row, named_row
 
@@ -78,6 +77,8 @@ class Ready:
 
     def program(self, fact: Fact) -> Any:
         """The one that a fact is for."""
+        from .numeric import is_number  # reading numbers takes a while to import, and notes have none
+
         return self._numbers if is_number(fact.value) else self.words
 
 
