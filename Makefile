@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Twice quiet: pip's warnings about places it did not look at are nobody's business.
 PIP := $(BIN)/python -m pip install -qq
-ROOMS := package signatures retrievers documents programs lm data tagging asking web eval cli
+ROOMS := package signatures retrievers documents programs lm data tagging asking serve web eval cli
 SOURCES := $(shell find $(ROOMS) -type f ! -path 'web/src/*' ! -path '*/__pycache__/*' 2>/dev/null)
 WORKERS ?= 2
 export HF_HUB_OFFLINE ?= 1

@@ -1,84 +1,159 @@
-"""``abduce serve``: the command that starts a model server for a profile."""
+"""``abduce serve``: tagging, search and answers over HTTP, or as tools of the Model Context Protocol."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .tag import TAXONOMY, Scope
+
+if TYPE_CHECKING:
+    from ..serve.limits import Address
+    from ..serve.recipe import Recipe
+
+TOKEN = "ABDUCE_TOKEN"
+"""The environment variable that holds the token, where no other is named."""
+
 
 def serve(
-    profile: Annotated[
-        str,
-        typer.Argument(help="vllm, llama-cpp, a TOML file with an \\[lm] table, or an experiment."),
-    ],
-    run: Annotated[
-        bool, typer.Option("--run", help="Start the server; without it the command is printed.")
-    ] = False,
+    taxonomy: Annotated[
+        str, typer.Option(help="A taxonomy's name, a JSONL or CSV file (id, label), or an index folder.")
+    ] = TAXONOMY,
+    program: Annotated[
+        str | None, typer.Option(help="Which method tags, by a row's name; as for abduce tag.")
+    ] = None,
+    precedents: Annotated[
+        list[Path] | None, typer.Option(metavar="PATH", help="Already-tagged facts; as for abduce tag.")
+    ] = None,
+    precedent_scope: Annotated[
+        Scope | None, typer.Option(help="Whose already-tagged facts may be used: others or own.")
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option(help="Dimension schema: a bundled name or a TOML file.")
+    ] = None,
+    calibration: Annotated[Path | None, typer.Option(help="How scores become confidence.")] = None,
     model: Annotated[
-        str, typer.Option(help="Model; of an experiment with several, the name that it has there.")
-    ] = "",
-    path: Annotated[str | None, typer.Option(help="GGUF file, for llama-cpp.")] = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on; default this machine only.")] = None,
-    port: Annotated[int | None, typer.Option(min=1, max=65535)] = None,
-    tensor_parallel: Annotated[int | None, typer.Option(min=1, help="GPUs that share one copy.")] = None,
-    data_parallel: Annotated[int | None, typer.Option(min=1, help="Copies of the model.")] = None,
-    max_model_len: Annotated[int | None, typer.Option(min=512, help="Tokens of context.")] = None,
-    thinking: Annotated[
-        bool, typer.Option("--thinking", help="Serve for profiles with thinking on.")
+        Path | None, typer.Option(metavar="FOLDER", help="A trained model, for the trained rows.")
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            help="What questions are answered from, as for abduce ask; without it medical, where the data "
+            "folder has it. An empty text: no questions."
+        ),
+    ] = None,
+    lm: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file with an \\[lm] table; without it $ABDUCE_LM. Without any, questions get their "
+            "evidence only."
+        ),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; another than this machine's needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
+    token_env: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Environment variable that holds the token of requests."),
+    ] = TOKEN,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that answer.")] = 1,
+    running: Annotated[
+        int | None,
+        typer.Option(min=1, help="Requests computed at once in one process; else 2, with a model 8."),
+    ] = None,
+    waiting: Annotated[
+        int, typer.Option(min=0, help="Requests that wait in one process; further ones get 503.")
+    ] = 64,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one request.")] = 60.0,
+    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request's body.")] = 8 * 1024 * 1024,
+    max_facts: Annotated[int, typer.Option(min=1, help="Facts of one request.")] = 2_000,
+    mcp: Annotated[
+        bool,
+        typer.Option("--mcp", help="Serve tools of the Model Context Protocol on standard input and output."),
     ] = False,
 ) -> None:
-    """Print, or with --run start, a server that answers as the profile expects.
+    """Tag, find concepts and answer questions for other programs: over HTTP, or as tools (--mcp).
+
+    The answers are those of abduce tag and abduce ask. POST /tag, /search and /ask take JSON; /openapi.json
+    says what. It ends at Ctrl-C or SIGTERM, when the requests in work are done.
 
     Examples:
 
-        abduce serve vllm --tensor-parallel 2
+        abduce serve
 
-        abduce serve vllm --model Qwen/Qwen3-4B-Instruct-2507 --run
+        abduce serve --taxonomy my-concepts.csv --program locus --port 9000 --workers 2
 
-        abduce serve llama-cpp --path model.gguf --run
+        abduce serve --lm my-server.toml --corpus notes/
 
-        abduce serve hcqr-main --model Qwen3-4B --run
+        ABDUCE_TOKEN=... abduce serve --host 0.0.0.0
+
+        abduce serve --mcp
     """
-    from .pages.endpoints import read_profile, start_or_print
+    from ..lm.options import chosen_lm
+    from ..serve.limits import Address, Limits
+    from ..serve.recipe import Recipe
 
-    options = {
-        "host": host,
-        "port": port,
-        "tensor_parallel": tensor_parallel,
-        "data_parallel": data_parallel,
-        "max_model_len": max_model_len,
+    _check_extra("mcp" if mcp else "fastapi")
+    table = chosen_lm(lm)
+    limits = Limits(
+        body=max_body,
+        facts=max_facts,
+        seconds=timeout,
+        running=running or (2 if table is None else 8),
+        waiting=waiting,
+    )
+    settings: dict[str, Any] = {
+        "taxonomy": taxonomy,
+        "program": program,
+        "precedents": precedents or (),
+        "scope": None if precedent_scope is None else precedent_scope.value,
+        "schema": schema,
+        "calibration": calibration,
+        "model": model,
     }
-    given: dict[str, Any] = {"model": model, "path": path, "thinking": thinking or None}
-    given["serve"] = {k: v for k, v in options.items() if v is not None}
-    file = Path(profile) if profile.endswith(".toml") else None
-    named = _model_of(profile, model)
-    if named is not None:
-        given = {**given, **named, "serve": {**named.get("serve", {}), **given["serve"]}}
-        file = None
-    elif file is None:
-        given["kind"] = profile
-    start_or_print(read_profile(file, {k: v for k, v in given.items() if v}), run)
+    recipe = Recipe(settings, table, corpus, data=data, limits=limits)
+    if mcp:
+        from ..serve.tools import run_tools
+
+        run_tools(recipe())
+        return
+    address = Address(host, port, os.environ.get(token_env, ""))
+    _listen(recipe, address, workers)
 
 
-def _model_of(profile: str, model: str) -> dict[str, Any] | None:
-    """The ``[lm]`` table of one of an experiment's models; None for what is no experiment with models.
+def _check_extra(package: str) -> None:
+    """Raise MissingExtra where what serves is not installed."""
+    from importlib.util import find_spec
 
-    Raises:
-        InputError: it has several models, and ``model`` is the name of none of them.
-    """
-    from ..lm.profiles import KINDS
-    from ..retrievers.errors import InputError
-    from ..retrievers.files import read_toml
+    from ..retrievers.errors import MissingExtra
 
-    if profile in KINDS or (profile.endswith(".toml") and "model" not in read_toml(profile)):
-        return None
-    from ..eval.experiments.files import load_experiment
+    if find_spec(package) is None:
+        raise MissingExtra(package, "serve")
 
-    models: dict[str, dict[str, Any]] = load_experiment(profile).table.models()
-    if model in models:
-        return models[model]
-    if list(models) == [""]:
-        return models[""] | ({"model": model} if model else {})
-    raise InputError(f"name one of its models: {', '.join(models)}", field="model")
+
+def _listen(recipe: Recipe, address: Address, workers: int) -> None:
+    import logging
+
+    from ..serve.listen import bound, serve
+    from .notes import print_note, show_log
+
+    socket = bound(address)
+    service = recipe()  # what is wrong with the settings is said here, whoever answers later
+    about = service.health()
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    print_note(f"{about['taxonomy']}, program {about['program']}, corpus {about['corpus'] or 'none'}")
+    print_note(f"listening at http://{host}:{socket.getsockname()[1]}  (Ctrl-C ends it)")
+    show_log(logging.WARNING)  # what is to be known of a request stands in its answer
+    if workers == 1:
+        serve(lambda: service, address, recipe.limits, socket)
+    else:
+        service.close()
+        serve(recipe, address, recipe.limits, socket, workers)
+    print_note("ended")

@@ -62,7 +62,7 @@ class Decoding(_Table):
 
 
 class Serve(_Table):
-    """How ``abduce serve`` starts a server. Sizes count GPUs; ``max_model_len`` counts tokens."""
+    """How ``abduce lm serve`` starts a server. Sizes count GPUs; ``max_model_len`` counts tokens."""
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65535)

@@ -51,8 +51,8 @@ def refuse_if_away(profile: Profile, needed_by: str, seconds: float = SECONDS) -
     if None in reasons:
         return
     start = {
-        "vllm": f"start one ('abduce serve vllm --run' serves {profile.served_model})",
-        "llama-cpp": "start one ('abduce serve llama-cpp --path FILE.gguf --run')",
+        "vllm": f"start one ('abduce lm serve vllm --run' serves {profile.served_model})",
+        "llama-cpp": "start one ('abduce lm serve llama-cpp --path FILE.gguf --run')",
     }.get(profile.kind, "start one")
     raise InputError(
         f"{needed_by} needs a model server and none answers at {', '.join(urls)} ({reasons[0]}): {start}, "

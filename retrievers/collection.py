@@ -24,6 +24,9 @@ from .errors import InputError
 COLUMNS = ("ids", "headings", "bodies", "datatypes", "metadata")
 """The columns of :class:`RecordColumns`."""
 
+KEPT = 20_000
+"""Items of a stored collection that are kept once they were made."""
+
 
 class Identified(Protocol):
     """Anything with an id."""
@@ -153,6 +156,7 @@ class Collection(ABC, Generic[Item]):
         self._positions = None
         self._columns = None
         self._fields: dict[str, tuple[dict[str, int], npt.NDArray[np.int32]]] = {}
+        self._made: dict[str, Item] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -194,10 +198,21 @@ class Collection(ABC, Generic[Item]):
         return isinstance(id_, str) and self._find(id_) is not None
 
     def __getitem__(self, id_: str) -> Item:
+        if self._columns is None:
+            return self._items[self._place(id_)]
+        found = self._made.get(id_)
+        if found is None:
+            found = self._items[self._place(id_)]
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            self._made[id_] = found
+        return found
+
+    def _place(self, id_: str) -> int:
         place = self._find(id_)
         if place is None:
             raise KeyError(id_)
-        return self._items[place]
+        return place
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # DSPy's optimizers copy programs; an inventory never changes

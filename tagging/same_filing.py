@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from ..retrievers.precedents.columns import content_key, declared_end
 from ..retrievers.precedents.index import Tagged
@@ -147,16 +148,19 @@ class KnownFilings:
 
     def twins(self, filings: Iterable[Filing]) -> list[Filing]:
         """Those of a stored index's filings that are one of these."""
-        ours = {name: {_short(key) for key in keys} for name, keys in self.keys.items()}
+        ours = {
+            name: np.array(sorted({_short(key) for key in keys}), dtype=np.uint32)
+            for name, keys in self.keys.items()
+        }
         return [filing for filing in filings if any(self._twin(filing, n, keys) for n, keys in ours.items())]
 
-    def _twin(self, filing: Filing, ours: str, keys: set[int]) -> bool:
+    def _twin(self, filing: Filing, ours: str, keys: npt.NDArray[np.uint32]) -> bool:
         if filing.name == ours:
             return True
-        if declared_end(filing.name) and declared_end(ours):
+        fewer = min(len(filing.keys), len(keys))
+        if fewer < LEAST or (declared_end(filing.name) and declared_end(ours)):
             return False
-        shared = int(np.isin(filing.keys, np.array(sorted(keys), dtype=np.uint32)).sum())
-        return _mostly(min(len(filing.keys), len(keys)), shared)
+        return _mostly(fewer, len(np.intersect1d(filing.keys, keys, assume_unique=True)))
 
     def _settle(self, group: Sequence[Tagged], twins: Sequence[str | None], found: Unified) -> None:
         """Give precedents the identity of the filing that they are of; None: of none of these."""

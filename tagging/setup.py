@@ -159,7 +159,7 @@ class Setup:
         """Whether a row leaves out precedents of a fact's company."""
         return "others" in scopes(row.spec) and self.domain.companies
 
-    @property
+    @cached_property
     def numbers(self) -> int:
         """How many concepts a number without a known datatype can have."""
         mask = passing(self.taxonomy, Where(exclude=not_among(self.taxonomy, self.domain.numeric)))
@@ -214,10 +214,11 @@ class Setup:
             )
         return known
 
-    def ready(self, facts: Sequence[Fact], tell: Tell, shown: int = 0) -> Ready:
+    def ready(self, facts: Sequence[Fact], tell: Tell, shown: int = 0, company: str | None = None) -> Ready:
         """The program for these facts: another copy of their filing among the precedents never votes.
 
-        ``shown`` is how many precedents its traces have; 0: as many as the program has it.
+        ``shown`` is how many precedents its traces have; 0: as many as the program has it. ``company`` is
+        what the user calls the facts' company.
 
         Raises:
             InputError: it cannot tag.
@@ -225,7 +226,7 @@ class Setup:
         source, row = self.source, self.named
         if source is not None:
             others = self.scope == "others" or (row is not None and self.leaves_out(row))
-            source = source.for_facts(facts, self.company, tell, others)
+            source = source.for_facts(facts, company, tell, others)
         if row is None:
             index = None if source is None else source()
             given = source is not None and source.given
@@ -304,14 +305,20 @@ class Setup:
         if schema is None and self.taxonomy.name != self.domain.taxonomy:
             schema = induce_schema(self.taxonomy, self.taxonomy.name)
         settings = self.retriever if isinstance(self.retriever, Mapping) else BM25
-        return make_parts(self.taxonomy, self.domain, settings, schema)
+        parts = replace(make_parts(self.taxonomy, self.domain, settings, schema), trained=self.model)
+        if isinstance(self.retriever, Mapping):
+            return parts
+        at_hand = self.retriever
+        return replace(parts, retriever=lambda changes: at_hand)
+
+    @property
+    def searched(self) -> Retriever:
+        """What finds concepts by words."""
+        return self._parts.retriever({})
 
     def _build(self, row: Row, source: PrecedentSource | None, facts: Sequence[Fact]) -> Ready:
         try:
-            parts = replace(self._parts, precedents=source, trained=self.model, facts=facts)
-            if not isinstance(self.retriever, Mapping):
-                at_hand = self.retriever
-                parts = replace(parts, retriever=lambda changes: at_hand)
+            parts = replace(self._parts, precedents=source, facts=facts)
             return Ready(row, parts, narrowed(parts.retriever, self.taxonomy, self.domain.numeric))
         except InputError:
             raise

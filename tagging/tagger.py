@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the 
     from ..lm.models import Models
     from ..programs.methods import Parts
     from ..programs.spec import Spec
-    from ..retrievers.base import Retriever
+    from ..retrievers.base import Ranking, Retriever
     from ..retrievers.taxonomy import Taxonomy
     from ..signatures.dimensions import DimensionSchema
     from ..signatures.types import Fact
@@ -56,7 +56,7 @@ class Tagger:
     """Tags facts with the concepts of a taxonomy.
 
     It is a context manager; leaving it closes connections to models and stops a model server that it started
-    (:meth:`close` does the same). Safe to use from one thread at a time.
+    (:meth:`close` does the same). Safe to use from several threads.
 
     Args:
         taxonomy: a taxonomy, its name, a JSONL or CSV file (id, label), or an index folder.
@@ -118,6 +118,7 @@ class Tagger:
         named = self._setup.named
         needed = named is not None and named.spec.needs_model
         self.each_fact = each_fact
+        self.calls_a_model = needed
         self.concurrency = concurrency if needed else 1
         self._closing = ExitStack()
         self._models: Models | None = None
@@ -146,6 +147,11 @@ class Tagger:
     def taxonomy(self) -> Taxonomy:
         """What facts are tagged with."""
         return self._setup.taxonomy
+
+    @property
+    def program(self) -> str | None:
+        """The name of the row that tags; None: the best that there is for the facts."""
+        return None if self._setup.named is None else self._setup.named.name
 
     @property
     def domain(self) -> Domain:
@@ -204,6 +210,7 @@ class Tagger:
         gold: bool = False,
         traces: bool = False,
         decided: str | Path | Mapping[str, str] | None = None,
+        company: str | None = None,
     ) -> Tags:
         """Tag every fact.
 
@@ -219,6 +226,7 @@ class Tagger:
             traces: keep with each tag what the program did.
             decided: what a person decided of some of the facts, which helps those alike: concepts by fact id,
                 or a file (a review's journal, reviewed tags as .csv or .xlsx, an export of Label Studio).
+            company: whose facts these are, in place of the tagger's own ``company``.
 
         Raises:
             InputError: what is wrong with the input, or holds for every fact (no model, no precedents).
@@ -260,12 +268,13 @@ class Tagger:
             notes.append(line)
             log_note(line)
 
-        given = self._read(what, contexts, skip_bad, tell)
+        company = company or self._setup.company
+        given = self._read(what, contexts, skip_bad, tell, company)
         known = {fact.fact_id for fact in given.facts} if decided is not None else set()
         decisions = None if decided is None else read_decided(decided, known, self.taxonomy)
         if gold:
             given.golds(self.taxonomy)
-        ready = self._setup.ready(given.facts, tell)
+        ready = self._setup.ready(given.facts, tell, company=company)
         calibration = self._setup.calibration(ready.row, tell)
         thresholds = self._setup.thresholds(ready.row, tell) if calibration is None else calibration.accepts
         of = Tags(
@@ -314,11 +323,11 @@ class Tagger:
         from ..retrievers.errors import InputError
         from .log import log_note
 
-        given = self._read(what, contexts, skip_bad, log_note)
+        given = self._read(what, contexts, skip_bad, log_note, self._setup.company)
         fact = next((f for f in given.facts if f.fact_id == fact_id), None)
         if fact is None:
             raise InputError(f"no fact {fact_id!r}", file=given.file, field="fact_id")
-        ready = self._setup.ready(given.facts, log_note, shown=VOTERS)
+        ready = self._setup.ready(given.facts, log_note, shown=VOTERS, company=self._setup.company)
         gold = given.gold.get(fact_id, "")
         with self._in_context():
             return Trail(fact, ready.program(fact)(fact=fact), ready.parts, ready.row.name, gold)
@@ -349,7 +358,34 @@ class Tagger:
             log_note(line)
         return codes
 
-    def _read(self, what: What | None, contexts: str | Path | None, skip_bad: bool, tell: Tell) -> Given:
+    def search(self, query: str, top: int = 10, datatype: str | None = None) -> Ranking:
+        """The concepts that a text finds, best first; none where no concept shares a word with it.
+
+        Args:
+            query: any words.
+            top: how many concepts, at least 1.
+            datatype: only concepts of this datatype; None: all.
+
+        Raises:
+            InputError: the query is empty, or no concept has the datatype.
+        """
+        from ..retrievers.base import Where
+        from ..retrievers.errors import InputError
+
+        if not query.strip():
+            raise InputError("is empty", field="query")
+        if datatype is not None and datatype not in self.taxonomy.datatypes:
+            known = ", ".join(sorted(self.taxonomy.datatypes)[:10]) or "none"
+            raise InputError(
+                f"no concept of {self.taxonomy.name} has the datatype {datatype!r}; there are {known}",
+                field="datatype",
+            )
+        where = None if datatype is None else [Where(datatype=datatype)]
+        return self._setup.searched.search([query], top, where)[0]
+
+    def _read(
+        self, what: What | None, contexts: str | Path | None, skip_bad: bool, tell: Tell, company: str | None
+    ) -> Given:
         from .inputs import read_given, year_note
 
         setup = self._setup
@@ -357,7 +393,7 @@ class Tagger:
             what,
             setup.folder,
             setup.domain,
-            company=setup.company,
+            company=company,
             contexts=None if contexts is None else Path(contexts),
             skip_bad=skip_bad,
         )

@@ -24,6 +24,7 @@ FOLDERS = (
     "data",
     "tagging",
     "asking",
+    "serve",
     "web",
     "eval",
     "cli",

@@ -7,7 +7,6 @@ come from the page itself.
 
 from __future__ import annotations
 
-import hmac
 import logging
 import secrets
 import threading
@@ -16,19 +15,9 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
+from .guard import HEADERS, MAX_BODY, is_from_elsewhere, is_own_host, same_token
+
 LOG = logging.getLogger("abduce.web")
-
-MAX_BODY = 8 * 1024 * 1024
-"""Bytes that a request may bring."""
-
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 @dataclass(frozen=True)
@@ -116,15 +105,15 @@ def _handler(get: Mapping[str, Get], post: Mapping[str, Post], token: str) -> ty
 
         def _name(self) -> str | None:
             """What is asked for, behind the token; None where the request was refused."""
-            port = self.server.server_address[1]  # type: ignore[index]
+            port = int(self.server.server_address[1])  # type: ignore[index]
             origin = self.headers.get("Origin")
             host = self.headers.get("Host", "")
             given, _, name = self.path.partition("?")[0].removeprefix("/").partition("/")
-            if host not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            if not is_own_host(host, port):
                 self._answer(Reply("another host", status=421))
-            elif origin is not None and origin != f"http://{host}":
+            elif is_from_elsewhere(origin, host):
                 self._answer(Reply("another site", status=403))
-            elif not hmac.compare_digest(given.encode("utf-8", "replace"), token.encode()):
+            elif not same_token(given, token):
                 self._answer(Reply("no such page", status=404))
             else:
                 return name

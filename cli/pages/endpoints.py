@@ -1,4 +1,4 @@
-"""What the commands ``abduce lm check`` and ``abduce serve`` print and start."""
+"""What the commands ``abduce lm check`` and ``abduce lm serve`` print and start."""
 
 from __future__ import annotations
 

@@ -149,13 +149,13 @@ def test_check_needs_somebody_to_ask(tmp_path):
 
 
 def test_serve_prints_the_command(tmp_path):
-    printed = run("serve", "vllm", "--tensor-parallel", "2", "--port", "9000").said
+    printed = run("lm", "serve", "vllm", "--tensor-parallel", "2", "--port", "9000").said
     assert "vllm serve Qwen/Qwen3-32B" in printed
     assert "--tensor-parallel-size 2" in printed
     assert "--enable-prefix-caching" in printed
     path = tmp_path / "x.toml"
     path.write_text('[lm]\nkind = "vllm"\nmodel = "m"\n[lm.serve]\ndata_parallel = 3\n', encoding="utf-8")
-    printed = run("serve", str(path), "--max-model-len", "9000").said
+    printed = run("lm", "serve", str(path), "--max-model-len", "9000").said
     assert "vllm serve m" in printed
     assert "--data-parallel-size 3" in printed
     assert "--max-model-len 9000" in printed
@@ -163,7 +163,7 @@ def test_serve_prints_the_command(tmp_path):
 
 def test_serve_run_without_vllm_names_the_extra(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    found = run("serve", "vllm", "--run")
+    found = run("lm", "serve", "vllm", "--run")
     assert found.code == 2
     assert "abduce[gpu]" in found.err
 
@@ -176,7 +176,7 @@ def free_address():
 
 def test_a_server_that_was_never_started_is_one_line_before_anything_runs(tmp_path):
     url, out = free_address(), tmp_path / "run"
-    words = rf"the row .* needs a model server and none answers at {url} .*abduce serve vllm --run"
+    words = rf"the row .* needs a model server and none answers at {url} .*abduce lm serve vllm --run"
     with pytest.raises(InputError, match=words):
         evaluate(experiment(tmp_path, url), limit=2, out=out)
     assert not (out / "failures.jsonl").exists()

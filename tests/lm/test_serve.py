@@ -66,11 +66,11 @@ def test_a_plain_endpoint_has_nothing_to_start():
 
 
 def test_one_of_an_experiments_models_is_served():
-    shown = cli("serve", "hcqr-main", "--model", "Llama-3.1-8B").out
+    shown = cli("lm", "serve", "hcqr-main", "--model", "Llama-3.1-8B").out
     assert "meta-llama/Llama-3.1-8B-Instruct" in shown
     assert "--port 8002" in shown
     assert "--max-model-len 8192" in shown
-    unnamed = cli("serve", "hcqr-main")
+    unnamed = cli("lm", "serve", "hcqr-main")
     assert "name one of its models: Llama-3.2-3B, Llama-3.1-8B" in unnamed.err
-    alone = cli("serve", "hcqr-smoke").out
+    alone = cli("lm", "serve", "hcqr-smoke").out
     assert "Qwen/Qwen3-4B-Instruct-2507" in alone
