@@ -35,7 +35,7 @@ class Passage(_Part):
     title: str
     content: str
     sources: Sequence[Found] = Field(
-        serialization_alias="from", validation_alias=AliasChoices("sources", "from")
+        serialization_alias="from", validation_alias=AliasChoices("from", "sources")
     )
     source: str | None = None
     url: str | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .tag import TAXONOMY, Scope
+from .tag import TAXONOMY, Scope, retriever_settings
 
 if TYPE_CHECKING:
     from ..serve.limits import Address
@@ -33,6 +33,16 @@ def serve(
     ] = None,
     schema: Annotated[
         str | None, typer.Option(help="Dimension schema: a bundled name or a TOML file.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=HEADING", help="What the taxonomy's file calls it, as id=code."),
+    ] = None,
+    retriever: Annotated[
+        str | None, typer.Option(help="How concepts are found: bm25, minilm ..., or an index folder.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the retriever.")
     ] = None,
     calibration: Annotated[Path | None, typer.Option(help="How scores become confidence.")] = None,
     model: Annotated[
@@ -72,6 +82,9 @@ def serve(
         int, typer.Option(min=0, help="Requests that wait in one process; further ones get 503.")
     ] = 64,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one request.")] = 60.0,
+    upload_timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds in which headers, and then the body, must come.")
+    ] = 10.0,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request's body.")] = 8 * 1024 * 1024,
     max_facts: Annotated[int, typer.Option(min=1, help="Facts of one request.")] = 2_000,
     mcp: Annotated[
@@ -96,6 +109,7 @@ def serve(
 
         abduce serve --mcp
     """
+    from ..data.columns import Columns
     from ..lm.options import chosen_lm
     from ..serve.limits import Address, Limits
     from ..serve.recipe import Recipe
@@ -106,6 +120,7 @@ def serve(
         body=max_body,
         facts=max_facts,
         seconds=timeout,
+        upload=upload_timeout,
         running=running or (2 if table is None else 8),
         waiting=waiting,
     )
@@ -115,6 +130,8 @@ def serve(
         "precedents": precedents or (),
         "scope": None if precedent_scope is None else precedent_scope.value,
         "schema": schema,
+        "retriever": retriever_settings(retriever, set_ or []),
+        "columns": Columns.parse(column or []).names,
         "calibration": calibration,
         "model": model,
     }
@@ -122,7 +139,9 @@ def serve(
     if mcp:
         from ..serve.tools import run_tools
 
-        run_tools(recipe())
+        service = recipe()
+        _quiet()
+        run_tools(service)
         return
     address = Address(host, port, os.environ.get(token_env, ""))
     _listen(recipe, address, workers)
@@ -138,11 +157,18 @@ def _check_extra(package: str) -> None:
         raise MissingExtra(package, "serve")
 
 
-def _listen(recipe: Recipe, address: Address, workers: int) -> None:
+def _quiet() -> None:
+    """From now on only warnings are printed: what is to be known of a request stands in its answer."""
     import logging
 
+    from .notes import show_log
+
+    show_log(logging.WARNING)
+
+
+def _listen(recipe: Recipe, address: Address, workers: int) -> None:
     from ..serve.listen import bound, serve
-    from .notes import print_note, show_log
+    from .notes import print_note
 
     socket = bound(address)
     service = recipe()  # what is wrong with the settings is said here, whoever answers later
@@ -150,7 +176,7 @@ def _listen(recipe: Recipe, address: Address, workers: int) -> None:
     host = f"[{address.host}]" if ":" in address.host else address.host
     print_note(f"{about['taxonomy']}, program {about['program']}, corpus {about['corpus'] or 'none'}")
     print_note(f"listening at http://{host}:{socket.getsockname()[1]}  (Ctrl-C ends it)")
-    show_log(logging.WARNING)  # what is to be known of a request stands in its answer
+    _quiet()
     if workers == 1:
         serve(lambda: service, address, recipe.limits, socket)
     else:

@@ -40,9 +40,9 @@ def tag(
     facts: Annotated[
         str | None,
         typer.Argument(
-            help="A document (inline-XBRL or HTML page, Markdown, CSV, Excel), or facts as JSONL, CSV or "
-            "Parquet; without it the first split of the data folder. With --engine ray many of them: a path "
-            "or an address (s3://...) with * or **.",
+            help="A document (inline-XBRL or HTML page, Markdown, CSV, Excel), facts as JSONL, CSV or "
+            "Parquet, or a table of texts (--text-column); without it the first split of the data folder. "
+            "With --engine ray many of them: a path or an address (s3://...) with * or **.",
         ),
     ] = None,
     taxonomy: Annotated[
@@ -84,6 +84,34 @@ def tag(
     ] = None,
     data: Annotated[
         str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=HEADING",
+            help="What your tables call it: id, label, definition, datatype of the taxonomy; fact_id, gold, "
+            "company of rows of text. May be given again.",
+        ),
+    ] = None,
+    text_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HEADING",
+            help="The column whose texts are tagged, one fact per row (CSV, Excel, JSONL, Parquet). May be "
+            "given again.",
+        ),
+    ] = None,
+    retriever: Annotated[
+        str | None,
+        typer.Option(help="How concepts are found: bm25, minilm, medcpt ..., or an index folder."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting of the retriever, such as tokenizer=stem. May be given again.",
+        ),
     ] = None,
     mentions: Annotated[
         Path | None,
@@ -168,6 +196,8 @@ def tag(
 
         abduce tag facts.jsonl --program FHS --lm my-server.toml --out tags.csv
 
+        abduce tag items.csv --text-column title --taxonomy categories.csv --column id=code
+
         abduce tag --explain F003-f01709
 
         abduce tag filing.htm --precedents last-year.htm --out tags.csv
@@ -182,6 +212,7 @@ def tag(
 
         abduce tag note.txt --taxonomy icd10cm.index --mentions mentions.csv --program "precedents + locus"
     """
+    from ..data.columns import Columns
     from ..retrievers.errors import InputError
     from ..retrievers.files import check_out
     from ..tagging.tagger import Tagger
@@ -193,6 +224,7 @@ def tag(
 
     if verbose:
         show_log(logging.DEBUG)
+    headings = Columns.parse(column or [], text_column or [])
     settings: dict[str, Any] = {
         "taxonomy": taxonomy or TAXONOMY,
         "program": with_options(program, option or []),
@@ -207,6 +239,9 @@ def tag(
         "concurrency": concurrency,
         "each_fact": each_fact,
         "model": model,
+        "retriever": retriever_settings(retriever, set_ or []),
+        "columns": headings.names,
+        "text_columns": headings.text,
     }
     if engine is Engine.ray:
         from .tag_on_ray import tag_on_ray
@@ -259,6 +294,21 @@ def tag(
 
         show_score(tagging.whole(kept).score(), console)
     end_if_unusable(counts.unusable, allow_fallback, "facts", "their tags")
+
+
+def retriever_settings(name: str | None, pairs: Sequence[str]) -> dict[str, Any] | None:
+    """The settings of a retriever by its short name and ``KEY=VALUE`` texts; None where neither is given.
+
+    Raises:
+        InputError: an index folder that is none, or a text without ``=``.
+    """
+    from ..data.build.index import parse_settings
+    from ..retrievers.settings import named
+
+    settings = parse_settings(pairs)
+    if name is None and not settings:
+        return None
+    return named(name or "bm25") | settings
 
 
 def _go_through(

@@ -23,7 +23,6 @@ class Domain:
         indexed: parts of a concept that make its document text.
         serializer: how facts become text.
         splits: split name to the file of its facts.
-        definition_field: the inventory's field that holds the definition, where it is not usual.
         load: reads the inventory file under the taxonomy's name, whole or what the evaluation ranks of it;
             None: any JSONL or CSV taxonomy, always whole.
         fact_fields, context_fields: our name of a field to the name that the domain's files use.
@@ -45,7 +44,6 @@ class Domain:
     serializer: Serializer = field(default_factory=Serializer)
     splits: Mapping[str, str] = field(default_factory=dict)
     profiles: str | None = None
-    definition_field: str | None = None
     load: Callable[[Path, str, bool], Taxonomy] | None = None
     fact_fields: Mapping[str, str] = field(default_factory=dict)
     context_fields: Mapping[str, str] = field(default_factory=dict)

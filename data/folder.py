@@ -72,7 +72,7 @@ class DataFolder:
         if domain.load is not None:
             taxonomy = domain.load(path, domain.taxonomy, whole)
         else:
-            taxonomy = Taxonomy.load(path, domain.taxonomy, domain.indexed, domain.definition_field)
+            taxonomy = Taxonomy.load(path, domain.taxonomy, domain.indexed)
         if domain.profiles is not None:
             with suppress(InputError):  # profiles may be stored or not
                 profiles = self.file(domain.name, domain.profiles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..retrievers.errors import InputError
@@ -17,10 +18,13 @@ def domain_of(taxonomy: str) -> Domain:
     return next((d for d in DOMAINS.values() if d.taxonomy == taxonomy), FINANCE)
 
 
-def find_taxonomy(name: str | Path, folder: DataFolder) -> tuple[Taxonomy, Domain]:
+def find_taxonomy(
+    name: str | Path, folder: DataFolder, columns: Mapping[str, str] | None = None
+) -> tuple[Taxonomy, Domain]:
     """A taxonomy by its name, or by the path of a file or an index folder, and its domain.
 
-    A release by its name is whole, also where the domain's evaluation keeps only a part of it.
+    A release by its name is whole, also where the domain's evaluation keeps only a part of it. ``columns``
+    names the headings of a file (:meth:`Taxonomy.load`).
 
     Raises:
         InputError: it is neither.
@@ -37,4 +41,4 @@ def find_taxonomy(name: str | Path, folder: DataFolder) -> tuple[Taxonomy, Domai
     if not path.suffix:
         known = ", ".join(d.taxonomy for d in DOMAINS.values())
         raise InputError(f"no taxonomy {str(name)!r}: give a file, or one of {known}")
-    return Taxonomy.load(path), FINANCE
+    return Taxonomy.load(path, columns=columns), FINANCE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 from ..signatures.types import Concept
 from .collection import Collection, Record
 from .errors import InputError
-from .files import first_of, read_rows, refuse_duplicate, require
+from .files import Row, first_of, read_rows, refuse_duplicate, require
 from .profiles import ProfileFile
 
 ID_FIELDS = ("id", "code", "name", "concept")
+LABEL_FIELDS = ("label", "name", "title", "heading", "term")
 DEFINITION_FIELDS = ("definition", "documentation", "description")
 _NAMESPACE = re.compile(r"^[A-Za-z][\w.-]*:(?=[A-Za-z])")
 
@@ -94,13 +95,20 @@ class Taxonomy(Collection[Concept]):
         path: str | Path,
         name: str | None = None,
         indexed: Sequence[str] = ("label", "definition"),
-        definition_field: str | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> Taxonomy:
         """Read a taxonomy from JSONL, CSV or TSV (``.gz`` allowed).
 
-        Needed are an id (``id``, ``code``, ``name`` or ``concept``) and a ``label``. ``definition``
-        (or ``documentation``, ``description``, or the field that ``definition_field`` names) and
+        Needed are an id (``id``, ``code``, ``name`` or ``concept``) and a label (``label``, ``name``,
+        ``title``, ``heading`` or ``term``). ``definition`` (or ``documentation``, ``description``) and
         ``datatype`` are read where they are; every other field goes to the concept's metadata.
+
+        Args:
+            path: the file.
+            name: of the taxonomy; None: the file's.
+            indexed: which parts of a concept make its document text.
+            columns: ``id``, ``label``, ``definition`` or ``datatype`` to the heading that stands for it,
+                where it is another than these.
 
         Raises:
             InputError: names the file, line and field of what is wrong.
@@ -108,18 +116,23 @@ class Taxonomy(Collection[Concept]):
         path = Path(path)
         concepts: list[Concept] = []
         lines: dict[str, int] = {}
+        given = {n: h for n, h in (columns or {}).items() if n in ("id", "label", "definition", "datatype")}
         for line, row in read_rows(path):
-            id_field = first_of(row, ID_FIELDS) or "id"
+            if not concepts:
+                _check_headings(row, given, path)
+            id_field = given.get("id") or first_of(row, ID_FIELDS) or "id"
             id_ = strip_namespace(require(row, id_field, path, line).strip())
             refuse_duplicate(lines, id_, path, line, id_field)
-            label = require(row, "label", path, line)
-            text_field = definition_field or first_of(row, DEFINITION_FIELDS) or "definition"
+            label_field = given.get("label") or _label_field(row, id_field)
+            label = require(row, label_field, path, line)
+            text_field = given.get("definition") or first_of(row, DEFINITION_FIELDS) or "definition"
             definition = row.get(text_field) or ""
-            datatype = row.get("datatype") or None
-            for field, value in ((text_field, definition), ("datatype", datatype)):
+            type_field = given.get("datatype", "datatype")
+            datatype = row.get(type_field) or None
+            for field, value in ((text_field, definition), (type_field, datatype)):
                 if value is not None and not isinstance(value, str):
                     raise InputError("must be a text", file=path, line=line, field=field)
-            used = {id_field, "label", "datatype", text_field}
+            used = {id_field, label_field, type_field, text_field}
             metadata = {k: v for k, v in row.items() if k not in used and v not in (None, "", [])}
             concepts.append(
                 Concept(id=id_, label=label, definition=definition, datatype=datatype, metadata=metadata)
@@ -127,3 +140,23 @@ class Taxonomy(Collection[Concept]):
         if not concepts:
             raise InputError("has no concepts", file=path)
         return cls(concepts, name or path.name.split(".")[0], indexed)
+
+
+def _label_field(row: Row, id_field: str) -> str:
+    """The heading of the label: another than that of the id, unless the id is a name."""
+    if "label" in row:
+        return "label"
+    others = {name: value for name, value in row.items() if name != id_field}
+    return first_of(others, LABEL_FIELDS) or ("name" if id_field == "name" else "label")
+
+
+def _check_headings(row: Row, given: Mapping[str, str], path: Path) -> None:
+    """Refuse headings that the first row lacks, and a row in which id or label cannot be told."""
+    there = ", ".join(row)
+    for name, heading in given.items():
+        if heading not in row:
+            raise InputError(f"no column {heading!r} for {name}; there are {there}", file=path)
+    for name, fields in (("id", ID_FIELDS), ("label", LABEL_FIELDS)):
+        if name not in given and not any(field in row for field in fields):
+            hint = f"which column is the {name}? give --column {name}=HEADING; there are {there}"
+            raise InputError(f"is missing: {hint}", file=path, line=1, field=name)

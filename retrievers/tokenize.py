@@ -1,11 +1,12 @@
-"""Tokenizers by name: the shared ``tok`` (it lives with the dimensions) and Lucene's English analysis."""
+"""Tokenizers by name: the shared ``tok`` (it lives with the dimensions), the same with stems, and Lucene's
+English analysis."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ..signatures.letters import fold
 from ..signatures.tokenize import FUNCTION_WORDS, Pieces, WordTokenizer, tok, tok_set
@@ -53,20 +54,8 @@ def lucene_porter() -> Tokenizer:
     Raises:
         MissingExtra: PyStemmer is not installed.
     """
-    try:
-        import Stemmer
-    except ImportError as e:
-        raise MissingExtra("PyStemmer", "bench") from e
-    import threading
-
-    stemmer = Stemmer.Stemmer("porter")
-    lock = threading.Lock()
+    stem = _stem("porter")
     words = re.compile(_LUCENE_WORD)
-
-    @lru_cache(maxsize=500_000)
-    def stem(word: str) -> str:
-        with lock:
-            return str(stemmer.stemWord(word))
 
     def pieces(word: str) -> Pieces:
         return (), () if word in LUCENE_STOP_WORDS else (stem(word),)
@@ -74,7 +63,56 @@ def lucene_porter() -> Tokenizer:
     return WordTokenizer(lambda text: words.findall(fold(text).lower()), pieces)
 
 
-TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"tok": lambda: tok, "lucene-porter": lucene_porter}
+def stemmed(language: str = "english") -> Tokenizer:
+    """The tokens of ``tok``, each as its stem: ``running`` and ``runs`` are one word.
+
+    Args:
+        language: a Snowball stemmer: ``english``, ``german``, ``french`` ...
+
+    Raises:
+        MissingExtra: PyStemmer is not installed.
+    """
+    stem = _stem(language)
+
+    def pieces(run: str) -> Pieces:
+        first, second = tok.pieces(run)
+        return tuple(map(stem, first)), tuple(map(stem, second))
+
+    return WordTokenizer(tok.runs, pieces)
+
+
+def _stem(algorithm: str) -> Callable[[str], str]:
+    """A stemmer. Its object is not thread-safe, so every word is stemmed once under a lock and kept."""
+    try:
+        import Stemmer
+    except ImportError as e:
+        raise MissingExtra("PyStemmer", "stem") from e
+    import threading
+
+    stemmer = Stemmer.Stemmer(algorithm)
+    lock = threading.Lock()
+
+    @lru_cache(maxsize=500_000)
+    def stem(word: str) -> str:
+        with lock:
+            return str(stemmer.stemWord(word))
+
+    return stem
+
+
+LANGUAGES = (
+    "arabic armenian basque catalan danish dutch english finnish french german greek hindi hungarian "
+    "indonesian irish italian lithuanian nepali norwegian portuguese romanian russian serbian spanish "
+    "swedish tamil turkish yiddish"
+).split()
+"""Whose words can be stemmed."""
+
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
+    "tok": lambda: tok,
+    "lucene-porter": lucene_porter,
+    "stem": stemmed,
+    **{f"stem-{language}": partial(stemmed, language) for language in LANGUAGES},
+}
 """Tokenizers by the name that settings and index manifests use; each value makes one."""
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from ..data.columns import Columns
 from ..data.domains import Domain
 from ..data.example import Example
 from ..data.facts import keep_facts, read_contexts
 from ..data.folder import DataFolder
 from ..data.kept import FactsOf
+from ..data.text_rows import is_text_rows, read_text_rows
 from ..documents.document import Document
 from ..documents.read import SUFFIXES, kind_of, read_document, refusal
 from ..documents.source import open_bytes
@@ -24,6 +26,8 @@ from .golds import Golds
 
 FACTS = frozenset({".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"})
 """What facts are read from (a ``.gz`` may follow, but not of Parquet)."""
+
+DEFAULT = Columns()
 
 What = str | Path | Document | Iterable[Fact]
 """A document's path, a facts file's path, a document that was read, or facts."""
@@ -88,6 +92,7 @@ def read_given(
     company: str | None = None,
     contexts: Path | None = None,
     skip_bad: bool = False,
+    columns: Columns = DEFAULT,
 ) -> Given:
     """What there is to tag.
 
@@ -97,6 +102,7 @@ def read_given(
         company: whose facts they are, where they do not say so themselves.
         contexts: source contexts of a facts file, where they are not inline or beside it.
         skip_bad: pass over bad facts of a file.
+        columns: what the columns of a table of texts are called.
 
     Raises:
         InputError: unreadable, of another kind, or without a fact.
@@ -105,12 +111,15 @@ def read_given(
         return _of_document(what)
     if isinstance(what, str | Path):
         path = Path(what)
+        bad: list[InputError] | None = [] if skip_bad else None
+        if is_text_rows(path, columns):
+            name = path.name.partition(".")[0]
+            return _of_examples(list(read_text_rows(path, columns, bad)), name, path, bad, company)
         if is_document(path):
             return _of_document(read_document(path, company), path)
         if kind_of(path) not in FACTS:
             kinds = f"{', '.join(sorted(FACTS))} (facts), {', '.join(sorted(SUFFIXES))} (documents)"
             raise InputError(refusal(path, kinds), file=path)
-        bad: list[InputError] | None = [] if skip_bad else None
         known = None if contexts is None else read_contexts(contexts)
         return _of_examples(keep_facts(path, known, bad), path.name.partition(".")[0], path, bad, company)
     if what is None:

@@ -12,10 +12,12 @@ from importlib import resources
 from pathlib import Path
 
 from ..data import bundled
+from ..data.columns import Columns
 from ..data.domains import Domain
 from ..data.example import fingerprint
 from ..data.facts import read_contexts, read_facts
 from ..data.folder import DataFolder, file_fingerprint
+from ..data.text_rows import is_text_rows, read_text_rows
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents, Tagged
 from ..retrievers.precedents.loci import same_company
@@ -24,7 +26,7 @@ from ..retrievers.taxonomy import Taxonomy, strip_namespace
 from ..signatures.types import Fact
 from .log import log_note
 from .same_filing import KnownFilings
-from .tags_file import read_tags
+from .tags_file import is_tags, read_tags
 
 FACTS = frozenset({".jsonl", ".ndjson"})
 TAGS = frozenset({".csv", ".tsv", ".xlsx"})
@@ -38,6 +40,7 @@ def read_precedents(
     contexts: Path | None = None,
     domain: Domain | None = None,
     on_note: Callable[[str], None] = log_note,
+    columns: Columns | None = None,
 ) -> Iterator[Tagged]:
     """The tagged facts of a file.
 
@@ -47,6 +50,7 @@ def read_precedents(
         contexts: source contexts of the facts, where they are not inline or beside the file.
         domain: whose field names a facts file uses.
         on_note: called with one line where something is worth knowing (another encoding).
+        columns: what the columns of a table of tagged texts are called; such a table is a source too.
 
     Raises:
         InputError: unreadable, of another kind, or without a single tagged fact.
@@ -55,10 +59,12 @@ def read_precedents(
 
     path = Path(path)
     kind = kind_of(path)
-    if kind in FACTS:
-        found = _from_facts(path, contexts, domain)
-    elif kind in HTML:
+    if kind in HTML:
         found = _from_filing(path)
+    elif columns is not None and _is_rows(path, kind, columns):
+        found = _from_rows(path, columns)
+    elif kind in FACTS:
+        found = _from_facts(path, contexts, domain)
     elif kind in TAGS:
         found = read_tags(path, on_note)
     else:
@@ -76,6 +82,16 @@ def _from_facts(path: Path, contexts: Path | None, domain: Domain | None) -> Ite
     known = None if contexts is None else read_contexts(contexts, fields)
     for example in read_facts(path, known, need_gold=True, domain=domain):
         yield Tagged(example.inputs["fact"], strip_namespace(str(example.gold)))
+
+
+def _is_rows(path: Path, kind: str, columns: Columns) -> bool:
+    """Whether a file is a table of texts, not one of the kinds that have their own layout."""
+    return is_text_rows(path, columns) and not (kind in TAGS and is_tags(path))
+
+
+def _from_rows(path: Path, columns: Columns) -> Iterator[Tagged]:
+    for example in read_text_rows(path, columns, need_gold=True):
+        yield Tagged(example.inputs["fact"], str(example.gold))
 
 
 def _from_filing(path: Path) -> Iterator[Tagged]:
@@ -110,6 +126,7 @@ class PrecedentSource:
         stored: an index that votes beside them.
         others: the facts' company is to be left out, also where a stored copy of their filing calls it
             otherwise.
+        columns: what the columns of tables of tagged texts are called.
     """
 
     def __init__(
@@ -123,10 +140,11 @@ class PrecedentSource:
         given: bool = True,
         stored: StoredPrecedents | None = None,
         others: bool = False,
+        columns: Columns | None = None,
     ) -> None:
         self.paths, self.contexts, self.domain, self.facts = list(paths), contexts, domain, facts
         self.company, self.on_note, self.given = company, on_note, given
-        self.stored, self.others = stored, others
+        self.stored, self.others, self.columns = stored, others, columns
         self.concepts: Counter[str] = Counter()
         self._built: Precedents | None = None
         self._lock = threading.Lock()
@@ -140,9 +158,11 @@ class PrecedentSource:
     ) -> PrecedentSource:
         """The same source for facts to be tagged, what the user calls their company, and who is told."""
         told = on_note or self.on_note
-        return PrecedentSource(
+        made = PrecedentSource(
             self.paths, self.contexts, self.domain, facts, company, told, self.given, self.stored, others
         )
+        made.columns = self.columns
+        return made
 
     def __call__(self) -> Precedents:
         with self._lock:
@@ -171,7 +191,10 @@ class PrecedentSource:
         return index.without(gone)
 
     def _read(self) -> Precedents:
-        files = [list(read_precedents(p, self.contexts, self.domain, self.on_note)) for p in self.paths]
+        files = [
+            list(read_precedents(p, self.contexts, self.domain, self.on_note, self.columns))
+            for p in self.paths
+        ]
         self.concepts = Counter(one.concept for one in itertools.chain.from_iterable(files))
         if not self.facts:
             return Precedents(itertools.chain.from_iterable(files))
@@ -179,6 +202,12 @@ class PrecedentSource:
         for line in found.notes():
             self.on_note(line)
         return Precedents(found.tagged, united=found.united)
+
+    @property
+    def companies(self) -> bool:
+        """Whether any precedent says whose it is: only then companies play a part."""
+        index = self()
+        return index.nameless < len(index)
 
     def check_named(self) -> None:
         """Note how many precedents scope ``others`` leaves out because they do not say whose they are.

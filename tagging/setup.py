@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.columns import Columns
 from ..data.domains import DOMAINS
 from ..data.folder import DataFolder
 from ..data.kept_index import kept_release
@@ -25,6 +26,7 @@ from ..signatures.dimensions import DimensionSchema, load_schema
 from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
 from .calibration import Calibration, Thresholds, bundled_calibration, precedents_print
+from .inputs import DEFAULT
 from .models import ModelFolder, bundled_model
 from .precedents import PrecedentSource, bundled_precedents, domain_precedents
 from .row import BEST_TRAINED, BEST_VOTE, Row, Scope, best_row, named_row
@@ -104,7 +106,9 @@ class Setup:
         calibration: Calibration | str | Path | None,
         company: str | None,
         model: str | Path | None = None,
+        columns: Columns = DEFAULT,
     ) -> None:
+        self.columns = columns
         self.named = None if program is None else named_row(program, scope, bool(precedents))
         if self.named is not None and self.named.spec.needs_gold:
             raise InputError(f"{self.named.name!r} is an oracle: it needs the gold concept and cannot tag")
@@ -116,7 +120,7 @@ class Setup:
             self.domain = RELEASES[str(taxonomy)]
             self.taxonomy, self.kept = kept_release(self.domain, folder)
         else:
-            self.taxonomy, self.domain = find_taxonomy(taxonomy, folder)
+            self.taxonomy, self.domain = find_taxonomy(taxonomy, folder, columns.names)
             self.index = str(taxonomy) if Path(taxonomy).is_dir() else ""
         self.schema = _schema(schema)
         self.own_schema = "" if self.schema is None else self.schema.name
@@ -137,7 +141,7 @@ class Setup:
     def _source(self, precedents: Sequence[Path]) -> PrecedentSource | None:
         """The user's precedents; for a program that is named, or else, also those that come with abduce."""
         if self.named is not None and precedents:
-            return PrecedentSource(precedents, None, self.domain)
+            return PrecedentSource(precedents, None, self.domain, columns=self.columns)
         if self.named is not None and not scopes(self.named.spec):
             return None
         if self.named is not None:
@@ -149,7 +153,10 @@ class Setup:
             stored = None
         if not precedents and stored is None:
             return None
-        return PrecedentSource(precedents, None, self.domain, given=bool(precedents), stored=stored)
+        given = bool(precedents)
+        return PrecedentSource(
+            precedents, None, self.domain, given=given, stored=stored, columns=self.columns
+        )
 
     def _bundled_model(self) -> ModelFolder | None:
         """The model that comes with abduce, where it is for this taxonomy."""
@@ -231,14 +238,15 @@ class Setup:
             index = None if source is None else source()
             given = source is not None and source.given
             learned = self.model is not None
-            row = best_row(facts, index, self.domain.companies, self.scope, given, learned)
+            companies = self._companies(facts, source)
+            row = best_row(facts, index, companies, self.scope, given, learned)
             self._tell_row(row, facts, source, tell)
         elif self.model is None and learns(row.spec):
             raise InputError(f"the program {row.name!r} needs a trained model: give --model FOLDER")
         elif source is None and scopes(row.spec):
             raise InputError(f"the program {row.name!r} needs already-tagged facts: give --precedents PATH")
         unnamed = any(not company_key(f.company or "") for f in facts)
-        if self.leaves_out(row) and unnamed:
+        if self.leaves_out(row) and unnamed and self._companies(facts, source):
             tell(
                 "whose facts these are is not known: no company's precedents are left out, only those of the "
                 "same filing, as far as its tables tell; --company NAME says it"
@@ -251,6 +259,12 @@ class Setup:
                 row = Row(row.name, row.spec.changed({"shown": shown}))
             return self._build(row, source, facts)
         return self._build(row, None, facts)
+
+    def _companies(self, facts: Sequence[Fact], source: PrecedentSource | None) -> bool:
+        """Whether companies play a part: in the domain, and a fact or a precedent names one."""
+        if not self.domain.companies or source is None:
+            return self.domain.companies
+        return source.companies or any(company_key(f.company or "") for f in facts)
 
     def _tell_row(self, row: Row, facts: Sequence[Fact], source: PrecedentSource | None, tell: Tell) -> None:
         """Say which row was chosen, and what would be better."""

@@ -82,6 +82,9 @@ class Tagger:
         each_fact: ask the program for each fact, not once for cells of a row that differ only in dates.
         model: the folder of a trained model (``abduce train``), for the trained rows; None: the one that
             comes with abduce, if it is for this taxonomy.
+        columns: what the user's tables call what is read: ``id``, ``label``, ``definition`` and ``datatype``
+            of the taxonomy, ``fact_id``, ``gold`` and ``company`` of rows of text.
+        text_columns: the columns that are the text to tag, of tables whose rows are texts.
 
     Raises:
         InputError: no such taxonomy, program, schema or data folder; settings that do not fit one another.
@@ -103,7 +106,10 @@ class Tagger:
         concurrency: int = 32,
         each_fact: bool = False,
         model: str | Path | None = None,
+        columns: Mapping[str, str] | None = None,
+        text_columns: Sequence[str] = (),
     ) -> None:
+        from ..data.columns import Columns
         from ..data.folder import DataFolder
         from ..retrievers.errors import InputError
         from .setup import Setup
@@ -112,8 +118,9 @@ class Tagger:
             raise InputError(f"must be at least 1, not {concurrency}", field="concurrency")
         files = [Path(p) for p in ([precedents] if isinstance(precedents, str | Path) else precedents)]
         folder = DataFolder.find(data)
+        headings = Columns(columns or {}, text_columns)
         self._setup = Setup(
-            taxonomy, program, files, scope, schema, retriever, folder, calibration, company, model
+            taxonomy, program, files, scope, schema, retriever, folder, calibration, company, model, headings
         )
         named = self._setup.named
         needed = named is not None and named.spec.needs_model
@@ -239,6 +246,7 @@ class Tagger:
             gold=gold,
             traces=traces,
             decided=decided,
+            company=company,
         )
         return tagging.whole(tagging)
 
@@ -252,6 +260,7 @@ class Tagger:
         gold: bool = False,
         traces: bool = False,
         decided: str | Path | Mapping[str, str] | None = None,
+        company: str | None = None,
     ) -> Tagging:
         """Get ready to tag every fact; the tags come one by one when the result is iterated over.
 
@@ -396,6 +405,7 @@ class Tagger:
             company=company,
             contexts=None if contexts is None else Path(contexts),
             skip_bad=skip_bad,
+            columns=setup.columns,
         )
         year = year_note(given, setup.taxonomy)
         for line in (*given.notes, *([year] if year else [])):

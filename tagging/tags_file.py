@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
-from ..documents.source import find_encoding
+from ..data.workbook import read_workbook_rows
+from ..documents.source import find_encoding, open_bytes
 from ..programs.serialize import Serializer
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_csv, require
@@ -125,10 +125,21 @@ def read_tags(path: Path, on_note: Callable[[str], None] = log_note) -> Iterator
             yield Tagged(tagged_fact(row, path, line), strip_namespace(concept))
 
 
+def is_tags(path: Path) -> bool:
+    """Whether a table (.csv, .tsv, .xlsx) has the headings of a tags file."""
+    wanted = ("fact_id", "concept", "value")
+    if path.suffix.lower() == ".xlsx":
+        first = next(read_workbook_rows(path), None)
+        return first is not None and all(name in first[1] for name in wanted)
+    with open_bytes(path) as stream:
+        heading = stream.read(4096).split(b"\n", 1)[0].replace(b"\0", b"")
+    return all(name.encode() in heading for name in wanted)
+
+
 def read_rows_of(path: Path, on_note: Callable[[str], None] = log_note) -> Iterator[tuple[int, Row]]:
     """The lines of a tags file, (number, cells by column); see :func:`read_tags`."""
     if path.suffix.lower() == ".xlsx":
-        lines = _workbook_rows(path)
+        lines = read_workbook_rows(path)
     else:
         encoding = find_encoding(path)
         if not encoding.startswith("utf-8"):
@@ -139,22 +150,6 @@ def read_rows_of(path: Path, on_note: Callable[[str], None] = log_note) -> Itera
             fields = ", ".join(list(row)[:5])
             raise InputError(f"tags need a column 'concept'; there are {fields}", file=path, line=line)
         yield line, row
-
-
-def _workbook_rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """The lines of the first sheet of a workbook, as of a CSV file."""
-    from openpyxl import load_workbook
-
-    try:
-        rows = load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
-        names = [str(n or "") for n in next(rows, ())]
-        for line, cells in enumerate(rows, 2):
-            if any(c is not None for c in cells):
-                yield line, {n: "" if c is None else str(c) for n, c in zip(names, cells, strict=False) if n}
-    except FileNotFoundError as e:
-        raise InputError("no such file", file=path) from e
-    except (OSError, ValueError, KeyError, IndexError, BadZipFile) as e:
-        raise InputError(f"is no workbook: {e}", file=path) from e
 
 
 def _text(row: Row, name: str) -> str:

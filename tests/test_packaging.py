@@ -43,6 +43,9 @@ DISTRIBUTION = {
 }
 """Import names whose distribution is called otherwise."""
 
+ROOM_OF_AN_EXTRA = {"serve": "serve"}
+"""A folder whose files are only imported where an extra is installed, to that extra."""
+
 INDIRECT = {"torch", "transformers", "scikit-learn", "pyarrow", "pandas"}
 """What a declared dependency always brings along: sentence-transformers three, datasets the others."""
 
@@ -152,13 +155,19 @@ def known(name):
 
 def test_every_import_is_a_declared_dependency(root, project):
     core = names(project["project"]["dependencies"])
-    extras = names(r for e in project["project"]["optional-dependencies"].values() for r in e)
+    optional = project["project"]["optional-dependencies"]
+    extras = names(r for e in optional.values() for r in e)
+
+    def outside(path):
+        extra = ROOM_OF_AN_EXTRA.get(path.relative_to(root).parts[0])
+        return core | names(optional[extra]) if extra else core
+
     wrong = [
         f"{path.relative_to(root)} imports {name} {'at module level' if outer else 'inside a function'}"
         for path in files(root)
         if path.suffix == ".py"
         for name, outer in imports(path)
-        if not known(name) and declared(name) not in (core if outer else core | extras | INDIRECT)
+        if not known(name) and declared(name) not in (outside(path) if outer else core | extras | INDIRECT)
     ]
     assert not wrong
 

@@ -52,6 +52,10 @@ class ExperimentTable(BaseModel):
     naming_rows: ClassVar[tuple[str, ...]] = ("baseline",)
     """Keys whose value is the name of a row."""
 
+    def located(self, folder: Path) -> Self:
+        """The table with what it names by paths seen from the folder of its file."""
+        return self
+
     def models(self) -> dict[str, dict[str, Any]]:
         """The ``[lm]`` table of each model by its name; the only one is called ``""``."""
         return {"": self.lm}

@@ -71,7 +71,7 @@ def _experiment(given: Mapping[str, Any], path: Path) -> AnyExperiment:
         table = family.table.model_validate(given)
     except ValidationError as e:
         raise InputError.of_validation(e, file=path) from e
-    table = table.model_copy(update={"name": table.name or path.stem})
+    table = table.located(path.parent).model_copy(update={"name": table.name or path.stem})
     rows: dict[str, ResolvedRow[Any]] = {}
     for place, row in enumerate(table.row):
         where = f"row[{place}] {row.name!r}"

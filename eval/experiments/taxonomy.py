@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from ...data.domains import Domain
 from ...data.example import Example, fingerprint
 from ...data.folder import DataFolder, domain_named, file_fingerprint
 from ...data.kept import Chosen, FactsOf
+from ...data.own import OwnData, own_fingerprint
 from ...data.parts import make_parts
 from ...programs.methods import Parts, build, check_replay, method_named
 from ...programs.presets import learns, scopes, spec_named
@@ -26,11 +27,12 @@ from ...retrievers.base import Where
 from ...retrievers.errors import InputError
 from ...retrievers.settings import BuiltRetrievers, check_settings, outside_modules, sealed
 from ...retrievers.taxonomy import Taxonomy
+from ...signatures.dimensions import DimensionSchema
 from ...signatures.prompting import load_prompts
 from ...signatures.tokenize import tok_set
 from ...signatures.types import Fact
 from ...tagging.models import TrainedOnce, bundled_model
-from ...tagging.precedents import domain_precedents
+from ...tagging.precedents import PrecedentSource, domain_precedents
 from ..report.breakdown import label_length
 from ..runs.code_version import code_version
 from ..runs.replay import Logs, Recorded
@@ -61,10 +63,12 @@ class TaxonomyRowTable(RowTable):
 
 class TaxonomyTable(ExperimentTable):
     """``defaults`` are set on every row that starts from a program (where the program has the setting),
-    before the row's own changes."""
+    before the row's own changes. ``data`` names the user's own facts and taxonomy, in place of those of
+    ``domain``."""
 
     domain: str = "finance"
     split: str = "test"
+    data: OwnData | None = None
     defaults: dict[str, Any] = Field(default_factory=dict)
     row: Sequence[TaxonomyRowTable] = Field(min_length=1)
 
@@ -72,6 +76,9 @@ class TaxonomyTable(ExperimentTable):
         found = super().written()
         found.pop("defaults", None)  # every row states them
         return found
+
+    def located(self, folder: Path) -> Self:
+        return self if self.data is None else self.model_copy(update={"data": self.data.located(folder)})
 
 
 TaxonomyExperiment = Experiment[TaxonomyTable, Spec]
@@ -96,18 +103,14 @@ class TaxonomyFamily:
         split: str | None,
         bad: list[InputError] | None,
     ) -> TaxonomyBench:
+        if experiment.table.data is not None:
+            return _open_own(experiment.table.data, experiment.table.split, folder, split, bad)
         domain = domain_named(experiment.table.domain)
         own = next(iter(domain.splits)) if folder.bundled else experiment.table.split
         chosen = split or own
         facts = folder.facts(domain, chosen, bad)
         taxonomy = folder.taxonomy(domain)
-        unknown = next((e for e in facts if e.gold not in taxonomy), None)
-        if unknown is not None:
-            raise InputError(
-                f"the gold concept {unknown.gold!r} of fact {unknown.id!r} is not in {taxonomy.name}",
-                file=folder.file(domain.name, domain.splits[chosen]),
-                field="gold",
-            )
+        _check_golds(facts, taxonomy, folder.file(domain.name, domain.splits[chosen]))
         return TaxonomyBench(
             folder=folder,
             domain=domain,
@@ -118,25 +121,65 @@ class TaxonomyFamily:
             fingerprint=file_fingerprint(folder.file(domain.name, domain.inventory)),
             ids=taxonomy.ids,
             noun="facts",
+            precedents=domain_precedents(folder, domain),
+        )
+
+
+def _open_own(
+    data: OwnData, usual: str, folder: DataFolder, split: str | None, bad: list[InputError] | None
+) -> TaxonomyBench:
+    """The bench of the user's own data."""
+    taxonomy, domain = data.open_taxonomy(folder)
+    chosen = data.split(split, usual)
+    facts = data.examples(chosen, bad)
+    _check_golds(facts, taxonomy, Path(data.splits[chosen]))
+    source = None
+    if data.precedents:
+        source = PrecedentSource([Path(p) for p in data.precedents], None, domain, columns=data.headings)
+    return TaxonomyBench(
+        folder=folder,
+        domain=replace(domain, judged=(), precedents=(), splits={}),
+        taxonomy=taxonomy,
+        name=f"{taxonomy.name} {chosen}",
+        examples=[with_label_length(e, taxonomy) for e in facts],
+        whole=split is None or split == usual,
+        fingerprint=own_fingerprint(taxonomy),
+        ids=taxonomy.ids,
+        noun="facts",
+        precedents=source,
+        schema=data.open_schema(taxonomy, domain),
+    )
+
+
+def _check_golds(facts: Sequence[Example], taxonomy: Taxonomy, file: Path) -> None:
+    unknown = next((e for e in facts if e.gold not in taxonomy), None)
+    if unknown is not None:
+        raise InputError(
+            f"the gold concept {unknown.gold!r} of fact {unknown.id!r} is not in {taxonomy.name}",
+            file=file,
+            field="gold",
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaxonomyBench(Bench[TaxonomyTable, Spec]):
-    """The facts of a split and the inventory that is ranked."""
+    """The facts of a split and the inventory that is ranked; ``precedents`` are the already-tagged facts, and
+    ``schema`` is the user's own where the domain's does not hold."""
 
     folder: DataFolder
     domain: Domain
     taxonomy: Taxonomy
+    precedents: PrecedentSource | None
+    schema: DimensionSchema | None = None
 
     def codec(self, measures: Sequence[str]) -> TaxonomyCodec:
         return TaxonomyCodec(measures)
 
     def rows(self, experiment: TaxonomyExperiment, session: Session) -> Sequence[Row]:
-        source = domain_precedents(self.folder, self.domain)
+        source = self.precedents
         if source is not None:
             source = source.for_facts(FactsOf(session.examples))
-        parts = make_parts(self.taxonomy, self.domain, experiment.retriever, precedents=source)
+        parts = make_parts(self.taxonomy, self.domain, experiment.retriever, self.schema, source)
         parts = replace(parts, facts=FactsOf(session.examples))
         learned = ""
         if source is not None and any(learns(r.spec) for r in experiment.rows):
@@ -164,8 +207,8 @@ class TaxonomyBench(Bench[TaxonomyTable, Spec]):
 
     def _judged(self) -> list[Fact]:
         """The facts of every split of the domain that experiments judge: their companies, or cases, are a
-        fold of their own in training."""
-        judged = []
+        fold of their own in training. Of the user's own data these are the facts of the split."""
+        judged = [] if self.domain.judged else list(FactsOf(self.examples))
         for split in self.domain.judged:
             with suppress(InputError):
                 judged += [e.inputs["fact"] for e in self.folder.facts(self.domain, split)]

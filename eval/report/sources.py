@@ -15,6 +15,7 @@ from ...data.corpora import load_corpus
 from ...data.domains import DOMAINS, Domain
 from ...data.example import Example
 from ...data.folder import DataFolder
+from ...data.own import OwnData
 from ...data.questions import DATASETS, named_questions
 from ...retrievers.corpus import Corpus
 from ...retrievers.errors import InputError
@@ -46,7 +47,10 @@ def find_sources(run: Run, folder: DataFolder) -> Sources:
     """
     settings = _settings(run)
     if run.codec == "taxonomy":
-        found = _facts(run, DOMAINS.get(str(settings.get("domain", ""))), folder)
+        if "data" in settings:
+            found = _own_facts(run, settings["data"], folder)
+        else:
+            found = _facts(run, DOMAINS.get(str(settings.get("domain", ""))), folder)
     elif run.codec == "question":
         found = _questions(run, settings, folder)
     else:
@@ -83,6 +87,18 @@ def _facts(run: Run, domain: Domain | None, folder: DataFolder) -> Sources:
         taxonomy = folder.taxonomy(domain)
     golds = {e.id: str(e.gold) for e in run.examples}
     return Sources(found, taxonomy=taxonomy, groups=seen_groups(found, golds, domain, folder))
+
+
+def _own_facts(run: Run, data: Any, folder: DataFolder) -> Sources:
+    """The facts and the taxonomy of the user's own files, as far as they are still there."""
+    wanted = {e.id: e.fingerprint() for e in run.examples}
+    found: dict[str, Fact] = {}
+    with suppress(ValueError):  # files may have gone
+        own = OwnData.model_validate(data)
+        for split in own.splits:
+            found |= {e.id: e.inputs["fact"] for e in own.examples(split, []) if _same(e, wanted)}
+        return Sources(found, taxonomy=own.open_taxonomy(folder)[0])
+    return Sources(found)
 
 
 def _questions(run: Run, settings: Mapping[str, Any], folder: DataFolder) -> Sources:

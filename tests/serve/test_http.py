@@ -79,7 +79,14 @@ def test_words_find_concepts_and_strange_ones_none(client):
 
 def test_a_question_gets_the_answer_of_the_command_line(client, cli, files):
     ran = cli(
-        *("ask", "Which vitamin prevents scurvy?", "--options", "B12,C", "--corpus", files / "passages.jsonl"),
+        *(
+            "ask",
+            "Which vitamin prevents scurvy?",
+            "--options",
+            "B12,C",
+            "--corpus",
+            files / "passages.jsonl",
+        ),
         *("--no-answer", "--json"),
     )
     sent = {"question": "Which vitamin prevents scurvy?", "options": ["B12", "C"]}
