@@ -264,7 +264,8 @@ class Precedents:
         return self.vote(fact, scope).ranking(k)
 
     def vote(self, fact: Fact, scope: Scope = "others") -> Vote:
-        """Let the nearest precedents vote; see :meth:`rank`."""
+        """Let the nearest precedents vote; see :meth:`rank`. Where none shares a word with the fact, nobody
+        does."""
         if scope not in ("others", "own"):
             raise ValueError(f"the scope is 'others' or 'own', not {scope!r}")
         chosen = [(shelf, weights) for modality, shelf, weights in self.shelves if modality == fact.modality]
@@ -273,6 +274,8 @@ class Precedents:
         for number, (shelf, weights) in enumerate(chosen):
             able = shelf.allowed(fact, scope, self._memo, self.left_out)
             fell_back = fell_back or able.fell_back
+            if not shelf.shares_words(fact, locus, able, weights, self._memo):
+                able = able.none()
             of.append(np.full(len(able), number))
             groups.append(able.groups)
             scores.append(shelf.scores(fact, locus, able, weights, scope, self._memo))

@@ -72,6 +72,7 @@ class Shelf:
         self.columns, self.kinds, self.sets, self.codes = columns, kinds, sets, codes
         self.concepts, self.values, self.shown, self.companies = concepts, values, shown, companies
         self.latest, self.decides = latest, decides
+        self.typed = any(codes["datatype"].numbers)  # else no fact can lack one
         self.ends = np.array([declared_end(f) for f in codes["filing"].numbers])
 
     @classmethod
@@ -169,7 +170,7 @@ class Shelf:
         mine, end = until
         if end and (later := self.ends > end).any():
             keep &= ~((columns["company"] == mine) & later[columns["filing"]])
-        return Voters(columns, np.flatnonzero(keep), datatype < 0)
+        return Voters(columns, np.flatnonzero(keep), datatype < 0 and self.typed)
 
     def scores(
         self, fact: Fact, locus: Locus, voters: Voters, weights: Weights, scope: Scope, memo: Memo
@@ -204,6 +205,18 @@ class Shelf:
             if weights.same_value and len(same_values):
                 total += np.float32(weights.same_value) * np.isin(voters.groups, same_values)
         return total
+
+    def shares_words(self, fact: Fact, locus: Locus, voters: Voters, weights: Weights, memo: Memo) -> bool:
+        """Whether any of some groups has a word of a fact: in its headers, its mention or its surroundings,
+        as far as they count; where no words count, they are not asked for."""
+        near = memo.context(fact)
+        compared = [(name, name, getattr(locus, name)) for name in _FIELDS]
+        compared += [("context", "page", near.text), ("preceding", "page", near.above)]
+        counted = [one for one in compared if getattr(weights, one[0])]
+        return not counted or any(
+            bool(memo.similarity(self.sets[name], words)[voters[column]].any())
+            for name, column, words in counted
+        )
 
     def alike(
         self, locus: Locus, groups: npt.NDArray[np.int64], weights: Weights, memo: Memo
@@ -261,6 +274,10 @@ class Voters:
         self.groups, self.fell_back = groups, fell_back
         self._all = columns
         self._own: dict[str, npt.NDArray[Any]] = {}
+
+    def none(self) -> Voters:
+        """Nobody."""
+        return Voters(self._all, self.groups[:0], self.fell_back)
 
     def __len__(self) -> int:
         return len(self.groups)
