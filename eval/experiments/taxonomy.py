@@ -188,7 +188,7 @@ class TaxonomyBench(Bench[TaxonomyTable, Spec]):
                 parts,
                 self._judged(),
                 on_note=session.note,
-                bundled=bundled_model(self.domain.name),
+                bundled=None if self.schema is not None else bundled_model(self.domain.name),
                 asked=FactsOf(session.examples),
             )
             parts, learned = replace(parts, trained=model), model.fingerprint

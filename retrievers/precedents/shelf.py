@@ -210,7 +210,7 @@ class Shelf:
         """Whether any of some groups has a word of a fact: in its headers, its mention or its surroundings,
         as far as they count; where no words count, they are not asked for."""
         near = memo.context(fact)
-        compared = [(name, name, getattr(locus, name)) for name in _FIELDS]
+        compared = [(name, name, getattr(locus, name)) for name in FIELDS]
         compared += [("context", "page", near.text), ("preceding", "page", near.above)]
         counted = [one for one in compared if getattr(weights, one[0])]
         return not counted or any(
