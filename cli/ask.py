@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +14,6 @@ from .say import say
 
 if TYPE_CHECKING:
     from ..asking.asker import Asker
-
-_COMMA = re.compile(r",(?!(?<=\d,)\d)")
-"""A comma that does not stand between two digits."""
 
 
 def ask(
@@ -35,8 +31,8 @@ def ask(
     corpus: Annotated[
         str,
         typer.Option(
-            help="Passages: medical or disease-ontology (data folder), a JSONL, CSV or Parquet file, a text "
-            "file or a folder of them, or hf:OWNER/NAME."
+            help="Passages: medical or disease-ontology (data folder), a JSONL, CSV or Parquet file, a text, "
+            "web page or PDF or a folder of them, or hf:OWNER/NAME."
         ),
     ] = "medical",
     program: Annotated[
@@ -186,10 +182,7 @@ def _ask_file(
 
 
 def read_options(options: str | None, each: Sequence[str] = ()) -> list[str]:
-    """Options from one text, or one by one.
-
-    The text is separated at ``|`` where it has one, else at commas. A comma between two digits belongs to a
-    number (``1,000 mg, 500 mg``), unless no other comma separates.
+    """Options from one text (:func:`~abduce.data.questions.options_in`), or one by one.
 
     Raises:
         InputError: both ways at once.
@@ -198,7 +191,6 @@ def read_options(options: str | None, each: Sequence[str] = ()) -> list[str]:
         return list(each)
     if each:
         raise InputError("give either --options or --option", field="options")
-    if "|" in options:
-        return options.split("|")
-    texts = _COMMA.split(options)
-    return texts if len(texts) > 1 else options.split(",")
+    from ..data.questions import options_in
+
+    return options_in(options)

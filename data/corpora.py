@@ -43,7 +43,7 @@ def load_corpus(name: str, folder: DataFolder | None = None) -> Corpus:
         name: one of :data:`CORPORA` (from ``folder``); a file (JSONL, CSV, TSV, Parquet); a folder that
             holds a saved Hugging Face data set or Parquet files; or ``hf:OWNER/NAME``
             (``hf:OWNER/NAME:SPLIT``), which ``datasets`` loads. A row has an id, a title (may be empty) and
-            a content. A text file (.txt, .md), or a folder of them, is cut into passages.
+            a content. A text file (.txt, .md), a web page, a PDF, or a folder of them, is cut into passages.
         folder: the data folder; only :data:`CORPORA` need one.
 
     Raises:

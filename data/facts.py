@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ..retrievers.concept_ids import strip_namespace
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_jsonl, read_rows, require
-from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .domains import Domain
 from .example import Example, fingerprint

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ..retrievers.concept_ids import strip_namespace
 from ..retrievers.errors import InputError
 from ..retrievers.files import read_csv, read_jsonl, require
-from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .example import Example
 

@@ -37,7 +37,10 @@ BUNDLED = ("mmlu-med-dev",)
 """Those that come with abduce (a part of each)."""
 WORKED_EXAMPLE = "worked-example"
 
-_OPTION_COLUMNS = tuple(f"option_{letter.lower()}" for letter in LETTERS)
+_OPTION_COLUMN = re.compile(rf"(?:(?:option|choice|answer)[ _]?)?([{''.join(LETTERS)}])", re.IGNORECASE)
+"""``option_a``, ``Choice B``, ``C``."""
+_COMMA = re.compile(r",(?!(?<=\d,)\d)")
+"""A comma that does not stand between two digits."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,10 @@ def read_questions(
 ) -> list[LabelledQuestion]:
     """Questions of a file.
 
-    A row has ``question``; ``options`` as an object (key to text), a list of texts (keys A, B, C ...), or
-    columns ``option_a``, ``option_b`` ...; and, where it is known, ``answer`` (or ``gold``): a key, the whole
-    text of an option, or the place of an option in a list, from 0. ``id``, ``subject`` and ``dataset`` are
+    A row has ``question``; ``options`` as an object (key to text), a list of texts (keys A, B, C ...), a text
+    (:func:`options_in`), or columns ``option_a``, ``option_b`` ... (also ``A``, ``B`` ...); and, where it is
+    known, ``answer`` (or ``gold``): a key, the whole text of an option, or the place of an option in a list,
+    from 0. ``id``, ``subject`` and ``dataset`` are
     read where they are.
 
     Args:
@@ -163,7 +167,7 @@ def read_options(row: Mapping[str, Any]) -> dict[str, str]:
     """The options of a row, by key; empty where it has none.
 
     Raises:
-        ValueError: they are neither an object nor a list of texts.
+        ValueError: they are neither an object, a list of texts nor a text.
     """
     options = row.get("options")
     if isinstance(options, str) and options.strip()[:1] in ("{", "["):
@@ -172,17 +176,34 @@ def read_options(row: Mapping[str, Any]) -> dict[str, str]:
         except json.JSONDecodeError as e:
             raise ValueError(f"is not JSON: {e.msg}") from e
     if options is None or options == "":
-        named = {c[-1].upper(): row[c] for c in _OPTION_COLUMNS if row.get(c) not in (None, "")}
-        return {k: str(v) for k, v in named.items()}
+        named = {m[1].upper(): row[c] for c in row if (m := _OPTION_COLUMN.fullmatch(c.strip()))}
+        return {k: str(named[k]) for k in sorted(named) if named[k] not in (None, "")}
+    if isinstance(options, str):
+        options = options_in(options)
     if isinstance(options, Mapping):
         pairs = [(str(k), v) for k, v in options.items() if v is not None]
-    elif isinstance(options, Sequence) and not isinstance(options, str):
+    elif isinstance(options, Sequence):
         pairs = list(options_by_letter(options).items())
     else:
-        raise ValueError("must be an object or a list of texts")
+        raise ValueError("must be an object, a list of texts or a text with | between them")
     if not all(isinstance(v, str | int | float) and not isinstance(v, bool) for _, v in pairs):
         raise ValueError("must be texts")
     return {k: str(v) for k, v in pairs}
+
+
+def options_in(text: str) -> list[str]:
+    """The options that a text holds: parted at ``|`` where it has one, else at commas. A comma between two
+    digits belongs to a number unless no other comma separates.
+
+    >>> options_in("1,000 mg, 500 mg")
+    ['1,000 mg', '500 mg']
+    """
+    if "|" in text:
+        texts = text.split("|")
+    else:
+        texts = _COMMA.split(text)
+        texts = texts if len(texts) > 1 else text.split(",")
+    return [t.strip() for t in texts]
 
 
 def options_by_letter(texts: Sequence[str]) -> dict[str, str]:

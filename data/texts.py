@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..documents.words import PAGES, words_of
 from ..retrievers.corpus import CONTENT_FIELDS, ID_FIELDS, TITLE_FIELDS
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, first_of, open_text, read_rows, require
 from .chunking import TARGET, chunks
 from .parquet import read_parquet
 
-TEXT_FILES = (".txt", ".md")
+LOG = logging.getLogger("abduce.data")
+
+TEXT_FILES = (".txt", ".md", *PAGES, ".pdf")
+"""Files that are cut into passages."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,14 @@ def passages_of(
 def _documents(source: Path, bad: list[InputError] | None) -> Iterator[tuple[str, Document]]:
     """(where it stands, document) of one source."""
     if source.is_dir():
-        files = sorted(p for p in source.rglob("*") if p.suffix.lower() in TEXT_FILES and p.is_file())
+        there = sorted(p for p in source.rglob("*") if p.is_file() and not p.name.startswith("."))
+        files = [p for p in there if p.suffix.lower() in TEXT_FILES]
         if not files:
             raise InputError(f"holds no text files ({', '.join(TEXT_FILES)})", file=source)
+        if others := Counter(p.suffix.lower() or p.name for p in there if p.suffix.lower() not in TEXT_FILES):
+            LOG.info(
+                "%s: not read: %s", source, ", ".join(f"{n} {kind}" for kind, n in others.most_common(9))
+            )
         for path in files:
             yield from _kept(lambda path=path: _text_file(path, source), str(path), bad)
     elif source.suffix.lower() in TEXT_FILES:
@@ -82,8 +93,11 @@ def _kept(read: Any, place: str, bad: list[InputError] | None) -> Iterator[tuple
 
 
 def _text_file(path: Path, root: Path) -> Document:
-    with open_text(path) as stream:
-        text = stream.read()
+    if path.suffix.lower() in (".txt", ".md"):
+        with open_text(path) as stream:
+            text = stream.read()
+    else:
+        text = words_of(path)
     if not text.strip():
         raise InputError("is empty", file=path)
     name = path.relative_to(root).with_suffix("").as_posix()

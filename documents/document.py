@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..retrievers.concept_ids import strip_namespace
 from ..retrievers.errors import InputError
-from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .blocks import Block, Paragraph, TableBlock
 from .datatypes import MONETARY, PER_SHARE, SHARES, guess_cell

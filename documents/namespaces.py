@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..retrievers.taxonomy import Taxonomy
+if TYPE_CHECKING:
+    from ..retrievers.taxonomy import Taxonomy
 
 _SETTER = re.compile(
     r"https?://(?:[\w-]+\.)*(?:fasb\.org|sec\.gov|ifrs\.org|xbrl\.org|xbrl\.us|europa\.eu|frc\.org\.uk"

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..retrievers.taxonomy import strip_namespace
+from ..retrievers.concept_ids import strip_namespace
 from ..signatures.types import UtilityLabel
 
 Gold = str | Collection[str] | Mapping[str, float]

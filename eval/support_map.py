@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..retrievers.concept_ids import strip_namespace
 from ..retrievers.errors import InputError
 from ..retrievers.files import write_text
-from ..retrievers.taxonomy import strip_namespace
 from ..tagging.calibration import calibration_error
 from .runs.run import Run
 from .tables import Cell, Table, Value

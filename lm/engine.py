@@ -399,6 +399,7 @@ class Served:
             elapsed=elapsed,
             at=replica.url,
             status=error.status,
+            schema=str(self._built["schema"]),
         )
         kind = {
             Fault.CONTEXT: lm15.ContextLengthError,

@@ -180,7 +180,7 @@ _KEY = "for a key, set the variable that api_key_env names"
 _SETTINGS: tuple[tuple[str, str], ...] = (
     (
         r"response_format|json_schema|json_object|structured output|guided|grammar|schema",
-        'set [lm] schema = "off", or try "strict", "portable" or "object"; abduce lm check tells which works',
+        "",
     ),
     (r"max_completion_tokens", 'set [lm] max_tokens_field = "max_completion_tokens"'),
     (r"max_tokens", "lower [lm] max_tokens, or set max_tokens_field to the other name"),
@@ -195,11 +195,11 @@ _SETTINGS: tuple[tuple[str, str], ...] = (
         "for a key, set the variable that api_key_env names",
     ),
 )
-"""What a refusal is about, and the setting that helps."""
+"""What a refusal is about, and the setting that helps; empty: another mode of the schema."""
 
 
-def advice_on_refusal(status: int | None, said: str, at: str) -> str:
-    """Which setting helps where a server refuses a request."""
+def advice_on_refusal(status: int | None, said: str, at: str, schema: str = "") -> str:
+    """Which setting helps where a server refuses a request that was sent with this mode of ``schema``."""
     if status in (401, 403):
         return _KEY
     if status is not None and 300 <= status < 400:
@@ -211,12 +211,26 @@ def advice_on_refusal(status: int | None, said: str, at: str) -> str:
         return f"nothing answers POST at this address: check [lm] base_url{ends}"
     for words, advice in _SETTINGS:
         if re.search(words, said, re.IGNORECASE):
-            return advice
+            return advice or _other_schema(schema)
     return "its words say why; 'abduce lm check' tries out what it takes"
 
 
+def _other_schema(mode: str) -> str:
+    """Which modes of ``[lm] schema`` are left to try, the most likely first."""
+    first, *rest = (f'"{m}"' for m in ("off", "strict", "portable", "object") if m != mode)
+    return f"set [lm] schema = {first}, or try {' or '.join(rest)}; abduce lm check tells which works"
+
+
 def describe(
-    fault: Fault, said: str, *, model: str, attempts: int, elapsed: float, at: str, status: int | None = None
+    fault: Fault,
+    said: str,
+    *,
+    model: str,
+    attempts: int,
+    elapsed: float,
+    at: str,
+    status: int | None = None,
+    schema: str = "",
 ) -> str:
     """One sentence about a request that failed for good, with what can be done about it."""
     advice: dict[Fault, str] = {
@@ -227,7 +241,7 @@ def describe(
         Fault.GARBLED: "the address may not be an OpenAI-compatible chat endpoint",
         Fault.CONTEXT: "the prompt is longer than the server's context",
         Fault.MODEL: f"the server does not serve {model!r}; abduce lm check lists what it serves",
-        Fault.REFUSED: f"the server refuses the request; {advice_on_refusal(status, said, at)}",
+        Fault.REFUSED: f"the server refuses the request; {advice_on_refusal(status, said, at, schema)}",
     }
     tried = "" if attempts == 1 else f" ({attempts} tries in {elapsed:.0f} s)"
     said = plain(" ".join(said.split()))[:400]

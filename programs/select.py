@@ -8,7 +8,7 @@ import dspy
 from dspy.utils.exceptions import ContextWindowExceededError
 
 from ..retrievers.base import Ranking
-from ..retrievers.taxonomy import strip_namespace
+from ..retrievers.concept_ids import strip_namespace
 from ..signatures.dimensions import DimensionSchema
 from ..signatures.select import selector_signature
 from ..signatures.types import Fact

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..signatures.types import Concept
 from .collection import Collection, Record
+from .concept_ids import strip_namespace
 from .errors import InputError
 from .files import Row, first_of, read_rows, refuse_duplicate, require
 from .profiles import ProfileFile
@@ -17,13 +16,6 @@ from .profiles import ProfileFile
 ID_FIELDS = ("id", "code", "name", "concept")
 LABEL_FIELDS = ("label", "name", "title", "heading", "term")
 DEFINITION_FIELDS = ("definition", "documentation", "description")
-_NAMESPACE = re.compile(r"^[A-Za-z][\w.-]*:(?=[A-Za-z])")
-
-
-@lru_cache(maxsize=100_000)
-def strip_namespace(id_: str) -> str:
-    """``us-gaap:Assets`` to ``Assets``; an id without a prefix stays."""
-    return _NAMESPACE.sub("", id_)
 
 
 class Taxonomy(Collection[Concept]):

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from ..retrievers.base import Ranking
+from ..retrievers.concept_ids import strip_namespace
 from ..retrievers.errors import InputError
-from ..retrievers.taxonomy import Taxonomy, strip_namespace
+from ..retrievers.taxonomy import Taxonomy
 from .alike import numbered
 from .decisions import DECIDED, Decision
 from .tag import Tag

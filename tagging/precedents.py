@@ -18,11 +18,12 @@ from ..data.example import fingerprint
 from ..data.facts import read_contexts, read_facts
 from ..data.folder import DataFolder, file_fingerprint
 from ..data.text_rows import is_text_rows, read_text_rows
+from ..retrievers.concept_ids import strip_namespace
 from ..retrievers.errors import InputError
 from ..retrievers.precedents.index import Precedents, Tagged
 from ..retrievers.precedents.loci import same_company
 from ..retrievers.precedents.stored import StoredPrecedents, open_precedents
-from ..retrievers.taxonomy import Taxonomy, strip_namespace
+from ..retrievers.taxonomy import Taxonomy
 from ..signatures.types import Fact
 from .log import log_note
 from .same_filing import KnownFilings

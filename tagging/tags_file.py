@@ -9,10 +9,10 @@ from typing import Any
 from ..data.workbook import read_workbook_rows
 from ..documents.source import find_encoding, open_bytes
 from ..programs.serialize import Serializer
+from ..retrievers.concept_ids import strip_namespace
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, read_csv, require
 from ..retrievers.precedents.index import Tagged
-from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .log import log_note
 from .same_filing import content_prefix

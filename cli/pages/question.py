@@ -58,9 +58,7 @@ def answers_page(answers: Sequence[Answer]) -> RenderableType:
         given = Text(answer.error or "", "red")
         if answer.error is None:
             text = (
-                f"{answer.answer}: {answer.answer_text}"
-                if answer.answer
-                else f"{len(answer.evidence)} passages"
+                f"{answer.answer}: {answer.answer_text}" if answer.answer else _counted(len(answer.evidence))
             )
             given = Text(text)
         right = "" if answer.right is None else "yes" if answer.right else "no"
@@ -70,6 +68,10 @@ def answers_page(answers: Sequence[Answer]) -> RenderableType:
         exact = sum(bool(a.exact) for a in answers)
         table.caption = f"{sum(known)} of {len(known)} right, {exact} of them letter for letter"
     return table
+
+
+def _counted(passages: int) -> str:
+    return f"{passages} passage{'' if passages == 1 else 's'}"
 
 
 def _why_none(answer: Answer) -> str:
@@ -87,7 +89,7 @@ def _statements(answer: Answer) -> RenderableType:
     """Per option what the passages say for and against it, each sentence with its passage's number."""
     by_model = any(s.by == "model" for found in answer.statements.values() for s in found)
     title = "For and against" if by_model else "Sentences that name an option (-: with a negation)"
-    table = Table(title=title, title_justify="left")
+    table = Table()
     table.add_column("option", overflow="fold")
     table.add_column("what the passages say", overflow="fold")
     for key, text in answer.options.items():
@@ -96,7 +98,7 @@ def _statements(answer: Answer) -> RenderableType:
         table.add_row(Text(f"{key}  {text}"), lines)
     if by_model:
         table.caption = "not cited by the model, found by the option's words: in italics"
-    return table
+    return Group(Text(title, "italic"), table)
 
 
 def _statement(statement: Statement) -> Text:
@@ -123,9 +125,7 @@ def _judge(judge: Judgement) -> RenderableType:
 
 
 def _plan(plan: Plan) -> RenderableType:
-    table = Table(
-        title="Working hypothesis (steers retrieval, not shown to the generator)", title_justify="left"
-    )
+    table = Table()
     table.add_column("part")
     table.add_column("text", overflow="fold")
     table.add_row("hypothesis", Text(plan.working_hypothesis))
@@ -135,16 +135,21 @@ def _plan(plan: Plan) -> RenderableType:
         table.add_row("confirming evidence", Text("\n".join(plan.confirming_evidence)))
     if plan.brief_reasoning:
         table.add_row("reasoning", Text(plan.brief_reasoning))
-    return table
+    return Group(Text("Working hypothesis (steers retrieval, not shown to the generator)", "italic"), table)
 
 
 def _evidence(answer: Answer) -> RenderableType:
-    table = Table(title=f"Evidence ({len(answer.evidence)} passages)", title_justify="left")
+    from ...programs.rag.statements import nearest
+
+    table = Table(title=f"Evidence ({_counted(len(answer.evidence))})", title_justify="left")
     for name in ("#", "passage", "from"):
         table.add_column(name, overflow="fold")
     for number, item in enumerate(answer.evidence, 1):
         came = "\n".join(f"{s.query} #{s.rank}" for s in item.sources)
-        table.add_row(str(number), Text(_where(item)), came)
+        where = Text(_where(item))
+        if not answer.options:
+            where.append(f"\n{nearest(item.content, answer.question)}", "italic")
+        table.add_row(str(number), where, came)
     if answer.left_out:
         table.caption = f"{len(answer.left_out)} more did not fit into the model's window"
     return table

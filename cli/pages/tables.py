@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rich import box
@@ -12,6 +13,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from ...eval.tables import Style, Table, shown
+
+BETWEEN = 2
+"""Spaces behind a column."""
 
 TERMINAL = Style(
     escape,
@@ -43,20 +47,47 @@ class _Fitted:
         if width(self.table, " ").maximum <= options.max_width:
             yield _laid_out(self.table, " ")
             return
+        room = options.max_width - 1  # a line has a space at its begin
         parts: list[list[int]] = [[]]
         for column in range(1, len(self.table.columns)):
             wider = self.table.part([0, *parts[-1], column])
-            if parts[-1] and width(wider, "\n").minimum > options.max_width:
+            if parts[-1] and sum(low for low, _ in _needs(wider)) + BETWEEN * len(wider.columns) > room:
                 parts.append([])
             parts[-1].append(column)
         for i, part in enumerate(parts):
             table = self.table.part([0, *part])
             title = self.table.title if i == 0 else ""
             notes = self.table.notes if i == len(parts) - 1 else ()
-            yield _laid_out(replace(table, title=title, notes=notes), "\n")
+            if title:
+                yield Text(title, "italic")
+            yield _laid_out(replace(table, title="", notes=()), "\n", _widths(_needs(table), room))
+            yield from (Text(note, "italic dim") for note in notes)
 
 
-def _laid_out(given: Table, break_: str) -> RichTable:
+def _needs(table: Table) -> list[tuple[int, int]]:
+    """Per column the letters of its longest word (a name of a row may be folded after 20, others after 9)
+    and of its longest line."""
+    found = []
+    for i, column in enumerate(table.columns):
+        cells = [column, *(Text.from_markup(shown(row[i], TERMINAL, "\n")).plain for row in table.rows)]
+        word = max((len(w) for text in cells for w in text.split()), default=1)
+        line = max(len(x) for text in cells for x in (text.splitlines() or [""]))
+        found.append((min(word, 9 if i else 20), line))
+    return found
+
+
+def _widths(needs: list[tuple[int, int]], room: int) -> list[int]:
+    """How wide each column is: what it needs, and from the left as much more as its lines fill."""
+    left = room - sum(low for low, _ in needs) - BETWEEN * len(needs)
+    widths = []
+    for low, high in needs:
+        more = max(0, min(left, high - low))
+        widths.append(low + more)
+        left -= more
+    return widths
+
+
+def _laid_out(given: Table, break_: str, widths: Sequence[int] = ()) -> RichTable:
     """The table with ``break_`` between a value and what belongs to it."""
     table = RichTable(
         title=escape(given.title) or None,
@@ -68,12 +99,10 @@ def _laid_out(given: Table, break_: str) -> RichTable:
     )
     body = [[shown(v, TERMINAL, break_) for v in row] for row in given.rows]
     for i, column in enumerate(given.columns):
-        cells = [escape(column), *(row[i] for row in body)]
-        words = [w for text in cells for w in Text.from_markup(text).plain.split()]
         table.add_column(
             escape(column),
             justify="left" if i == 0 else "right",
-            min_width=min(max(map(len, words), default=1), 16 if i == 0 else 9),
+            width=widths[i] if widths else None,
             overflow="fold",
         )
     for row in body:

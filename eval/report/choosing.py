@@ -108,6 +108,9 @@ class Replay:
     thresholds: Sequence[Acceptance]
     choice: Rule
     confidence: Rule
+    alone: Sequence[str | None]
+    """The choice from the model's own two answers: where they disagree, that of the arm which is right more
+    often on the questions of the fit."""
 
     @classmethod
     def of(cls, arms: Sequence[Arms], known: Sequence[Arms], groups: Mapping[str, str]) -> Replay:
@@ -124,17 +127,21 @@ class Replay:
         chosen = [_pick(a, choice) for a in arms]
         sure = [confidence.probability(a.support(answer)) for a, answer in zip(arms, chosen, strict=True)]
         clusters = [groups.get(a.row.id, f"\0{a.row.id}") for a in arms]
-        return cls(arms, clusters, chosen, sure, tuple(thresholds), choice, confidence)
+        retrieved = sum(better) * 2 > len(better)
+        alone = [_either(a, retrieved) for a in arms]
+        return cls(arms, clusters, chosen, sure, tuple(thresholds), choice, confidence, alone)
 
     def right(self, answers: Iterable[str | None]) -> list[bool]:
         return [answer == a.row.gold for answer, a in zip(answers, self.arms, strict=True)]
 
     def choice_line(self) -> Iterator[Value]:
-        """Accuracies of both arms, the chosen answer and the better of both; the chosen against each arm."""
+        """Accuracies of both arms, of the choice by the model's own answers and by all, and of the better of
+        both; the chosen against each arm."""
         ours = self.right(self.chosen)
         without, with_ = self.right(a.without for a in self.arms), self.right(a.with_ for a in self.arms)
         bound = [a or b for a, b in zip(without, with_, strict=True)]
-        yield from (Cell(float(np.mean(x))) for x in (without, with_, ours, bound))
+        alone = self.right(self.alone)
+        yield from (Cell(float(np.mean(x))) for x in (without, with_, alone, ours, bound))
         for arm in (without, with_):
             found = effect(ours, arm, self.clusters)
             d = found.difference
@@ -161,9 +168,10 @@ def _choice_table(rows: Sequence[Sequence[Value]]) -> Table:
     notes = [
         "chosen: the answer of both arms where they agree, else by a rule over the votes of the other arms.",
         "The rule is fitted on data sets that are not for testing. better of both: either is right, a bound.",
+        "own: no other models; where both arms disagree, the answer of the arm that the fit finds better.",
         "helped, harmed: the chosen answer against that arm. Other arms may be those of a stronger model.",
     ]
-    columns = ["answers", "without", "with", "chosen", "better of both"]
+    columns = ["answers", "without", "with", "own", "chosen", "better of both"]
     for arm in ("without", "with"):
         columns += [f"chosen - {arm}", "helped", "harmed", "p"]
     return Table(columns, rows, title="With or without retrieval, question by question", notes=notes)
@@ -190,9 +198,14 @@ def _arms(row: PublishedRow, model: str, setting: str) -> Arms | None:
 
 
 def _pick(arms: Arms, choice: Rule) -> str | None:
-    if arms.agree or arms.with_ is None:
-        return arms.without
-    return arms.with_ if arms.without is None or choice.probability(arms.votes) > 0.5 else arms.without
+    return _either(arms, not arms.agree and choice.probability(arms.votes) > 0.5)
+
+
+def _either(arms: Arms, retrieved: bool) -> str | None:
+    """One of the two answers; the other where it gave none."""
+    if arms.without is None or arms.with_ is None:
+        return arms.without or arms.with_
+    return arms.with_ if retrieved else arms.without
 
 
 def _sizes(arms: Sequence[Arms]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...retrievers.taxonomy import strip_namespace
+from ...retrievers.concept_ids import strip_namespace
 from ..runs.outcome import RowResult
 from ..runs.run import Run
 from ..stats import Floats, mean_sd

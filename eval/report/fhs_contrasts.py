@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...retrievers.taxonomy import strip_namespace
+from ...retrievers.concept_ids import strip_namespace
 from ..runs.run import Run
 from ..tables import Cell, Table, Value, p_value
 from .breakdown import against, group_fields, referenced

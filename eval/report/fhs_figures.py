@@ -14,7 +14,7 @@ from ...programs.config import FHSConfig, SearchConfig
 from ...programs.fusion import final_ranking
 from ...programs.trace import Judged, Trace
 from ...programs.window import exact_support
-from ...retrievers.taxonomy import strip_namespace
+from ...retrievers.concept_ids import strip_namespace
 from ..runs.replay import trace_of
 from ..runs.run import Run
 from ..runs.taxonomy_codec import pools

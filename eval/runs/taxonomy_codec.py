@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...retrievers.taxonomy import strip_namespace
+from ...retrievers.concept_ids import strip_namespace
 from ..metrics import RANKING_MEASURES, accuracy, measure, score_ranking
 
 

@@ -91,6 +91,17 @@ def by_words(
     }
 
 
+def nearest(text: str, question: str) -> str:
+    """The sentence of a passage that shares most words with a question, the first of equals; at most 300
+    characters of it."""
+    stem = tok_set(question)
+    own = sentences(text)
+    if not own:
+        return ""
+    best = max(own, key=lambda sentence: len(tok_set(sentence) & stem))
+    return _part(best, stem, stem)
+
+
 def _part(sentence: str, tokens: frozenset[str], stem: frozenset[str]) -> str:
     """At most 300 characters of a sentence: those with most of the option's words, then of the stem's."""
     if len(sentence) <= LONGEST:

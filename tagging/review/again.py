@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ...documents.read import kind_of
 from ...retrievers.base import Ranking
+from ...retrievers.concept_ids import strip_namespace
 from ...retrievers.errors import InputError
-from ...retrievers.taxonomy import Taxonomy, strip_namespace
+from ...retrievers.taxonomy import Taxonomy
 from ..decisions import STATES, Decision, latest
 from ..tag import Tag
 from ..tags_file import read_rows_of, tagged_fact

@@ -9,6 +9,8 @@ import json
 import pytest
 from abduce.asking.asker import Answer, Asker
 from abduce.cli.ask import read_options
+from abduce.data.corpora import load_corpus
+from abduce.data.questions import read_questions
 from abduce.retrievers.errors import InputError
 from command_line import cli
 from openai_stub import Status, completion
@@ -383,3 +385,43 @@ def test_build_corpus_complains_and_writes_nothing(tmp_path):
         ((tmp_path / "none.docx", "--out", out), "is none of"),
     ]:
         assert message in build(*arguments).err
+
+
+def test_web_pages_of_a_folder_are_passages_and_what_is_not_read_is_told(tmp_path, caplog):
+    page = "<html><head><style>p{}</style></head><body><p>Gout comes from uric acid.</p><script>gout</script>"
+    page += "<table><tr><td>Dose</td><td>5 mg</td></tr></table></body></html>"
+    (tmp_path / "gout.html").write_text(page, encoding="utf-8")
+    (tmp_path / "lease.txt").write_text("Maria Gomez signs the lease.", encoding="utf-8")
+    (tmp_path / "more.docx").write_bytes(b"PK")
+    with caplog.at_level("INFO", logger="abduce"):
+        corpus = load_corpus(str(tmp_path))
+    texts = {p.title: " ".join(p.content.split()) for p in corpus}
+    assert texts == {"gout": "Gout comes from uric acid. Dose 5 mg", "lease": "Maria Gomez signs the lease."}
+    assert "not read: 1 .docx" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("question,options,answer", "Which?,alpha|beta,beta"),
+        ("question,options,answer", 'Which?,"alpha, beta",B'),
+        ("question,A,B,answer", "Which?,alpha,beta,B"),
+        ("question,Option A,Option B,answer", "Which?,alpha,beta,B"),
+        ("question,option_a,option_b,option_c,answer", "Which?,alpha,beta,,B"),
+    ],
+)
+def test_options_in_the_columns_that_people_write(tmp_path, head, row):
+    path = tmp_path / "q.csv"
+    path.write_text(f"{head}\n{row}\n", encoding="utf-8")
+    (found,) = read_questions(path)
+    assert dict(found.question.options) == {"A": "alpha", "B": "beta"}
+    assert found.gold == "B"
+
+
+def test_the_page_of_an_open_question_shows_the_nearest_sentence(tmp_path):
+    (tmp_path / "a.txt").write_text("Rent is due monthly. Maria Gomez signs the lease.", encoding="utf-8")
+    done = cli("ask", "Who signs the lease?", "--corpus", str(tmp_path), "--no-answer")
+    assert done.code == 0
+    shown = " ".join(done.out.replace("│", " ").split())
+    assert "Maria Gomez signs the lease." in shown
+    assert "Rent is due" not in shown

@@ -52,7 +52,7 @@ def test_formats(change, gold, keys, tmp_path):
         ({"options": [f"t{i}" for i in range(12)]}, "field 'options': has 12 options"),
         ({"options": {"A": "same", "B": " same"}}, "field 'options': has the option 'same' twice"),
         ({"options": {"A": "one", "B": ""}}, "field 'options': the option 'B' is empty"),
-        ({"options": "one, two"}, "field 'options': must be an object or a list"),
+        ({"options": 5}, "field 'options': must be an object, a list of texts"),
         ({"options": ["one", ["two"]]}, "field 'options': must be texts"),
         ({"answer": "E"}, "field 'answer': 'E' is none of the options"),
         ({"options": ["one", "two"], "answer": 2}, "field 'answer': 2 is none of the options"),

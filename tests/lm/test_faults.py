@@ -176,6 +176,17 @@ def test_a_refusal_names_the_setting_that_helps(status, said, advice):
     assert advice in advice_on_refusal(status, said, "http://h")
 
 
+@pytest.mark.parametrize("mode", ["off", "strict", "portable", "object"])
+def test_what_was_refused_is_not_advised_again(mode):
+    advice = advice_on_refusal(400, "response_format is not supported", "http://h/v1", mode)
+    assert {m for m in ("off", "strict", "portable", "object") if f'"{m}"' in advice} == {
+        "off",
+        "strict",
+        "portable",
+        "object",
+    } - {mode}
+
+
 @pytest.mark.parametrize("fault", [Fault.CONTEXT, Fault.MODEL, Fault.REFUSED])
 def test_what_cannot_pass_is_not_tried_again(fault):
     assert full().wait(fault, 1, 1, 0.0) is None

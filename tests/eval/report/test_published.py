@@ -115,8 +115,8 @@ def test_the_arm_that_others_side_with_is_chosen(tmp_path):
     choice, sure = choice_tables(answered(tmp_path))
     line = next(r for r in choice.rows if r[0].startswith("medqa m,"))
     plain = [getattr(v, "value", v) for v in line]
-    assert plain[1:5] == pytest.approx([3 / 6, 3 / 6, 3 / 6, 5 / 6])
-    assert plain[6:8] == [1, 1]  # helped by the third question, harmed by the fourth
+    assert plain[1:6] == pytest.approx([3 / 6, 3 / 6, 3 / 6, 3 / 6, 5 / 6])
+    assert plain[7:9] == [1, 1]  # helped by the third question, harmed by the fourth
     line = next(r for r in sure.rows if r[0].startswith("medqa m,"))
     assert [getattr(v, "value", v) for v in line][2:6] == [2, 0.5, 4, 0.5]
 
@@ -137,8 +137,13 @@ def test_agreement_separates_the_published_answers(qa_data):
     line = next(r for r in sure.rows if r[0].startswith("medqa gpt-4-32k"))
     plain = [getattr(v, "value", v) for v in line]
     assert (plain[2], round(plain[3], 3), plain[4], round(plain[5], 3)) == (1111, 0.897, 162, 0.444)
-    bounds = {r[0].split(",")[0]: round(r[4].value, 3) for r in choice.rows}
+    bounds = {r[0].split(",")[0]: round(r[5].value, 3) for r in choice.rows}
     assert bounds == {
         "medqa gpt-4-32k": 0.885, "medqa gpt-35-turbo-16k": 0.772,
         "mmlu-med gpt-4-32k": 0.936, "mmlu-med gpt-35-turbo-16k": 0.848,
+    }  # fmt: skip
+    own = {r[0].split(",")[0]: round(r[3].value, 3) for r in choice.rows}
+    assert own == {  # the better arm of the questions of the fit, whatever the other model says
+        "medqa gpt-4-32k": 0.840, "medqa gpt-35-turbo-16k": 0.666,
+        "mmlu-med gpt-4-32k": 0.894, "mmlu-med gpt-35-turbo-16k": 0.755,
     }  # fmt: skip
