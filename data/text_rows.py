@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..retrievers.concept_ids import strip_namespace
 from ..retrievers.errors import InputError
 from ..retrievers.files import Row, first_of, read_rows, refuse_duplicate
-from ..retrievers.taxonomy import strip_namespace
 from ..signatures.types import Fact, SourceContext
 from .columns import Columns
 from .example import Example, fingerprint
