@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def contexts_beside(path: Path, domain: Domain | None = None) -> dict[str, Sourc
     there is no such file."""
     beside = [path.parent / name for name in ("contexts.jsonl", "contexts.jsonl.gz")]
     fields = None if domain is None else domain.context_fields
-    return next((read_contexts(p, fields) for p in beside if p.is_file()), {})
+    return next((read_contexts(p, fields) for p in beside if os.path.isfile(p)), {})
 
 
 def keep_facts(

@@ -40,8 +40,10 @@ class DataFolder:
         if not chosen:
             return cls.of_package()
         root = Path(chosen)
-        if not root.is_dir():
-            raise InputError("no such data folder" if not root.exists() else "is not a folder", file=root)
+        if not os.path.isdir(root):
+            raise InputError(
+                "no such data folder" if not os.path.exists(root) else "is not a folder", file=root
+            )
         return cls(root)
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -85,7 +86,7 @@ def _add_chapter_notes(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Put the exclusion notes of its chapter into every row, in place."""
     name = path.name.removesuffix(".gz").replace("_taxonomy", "_tabular_nodes")
     beside = [path.with_name(n) for n in (f"{name}.gz", name)]
-    nodes = next((p for p in beside if p != path and p.is_file()), None)
+    nodes = next((p for p in beside if p != path and os.path.isfile(p)), None)
     if nodes is None:
         return
     chapters: dict[str, dict[str, Any]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def find_taxonomy(
         if domain.taxonomy == str(name):
             return folder.taxonomy(domain, whole=True), domain
     path = Path(name)
-    if path.is_dir():
+    if os.path.isdir(path):
         opened = open_index(path, read_manifest(path)["kind"]).collection()
         if not isinstance(opened, Taxonomy):
             raise InputError("is an index of passages, not of a taxonomy", file=path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -64,8 +65,8 @@ def passages_of(
 
 def _documents(source: Path, bad: list[InputError] | None) -> Iterator[tuple[str, Document]]:
     """(where it stands, document) of one source."""
-    if source.is_dir():
-        there = sorted(p for p in source.rglob("*") if p.is_file() and not p.name.startswith("."))
+    if os.path.isdir(source):
+        there = sorted(p for p in source.rglob("*") if os.path.isfile(p) and not p.name.startswith("."))
         files = [p for p in there if p.suffix.lower() in TEXT_FILES]
         if not files:
             raise InputError(f"holds no text files ({', '.join(TEXT_FILES)})", file=source)

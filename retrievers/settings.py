@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,7 +47,7 @@ def named(name: str) -> dict[str, Any]:
     """
     if name in PRESETS:
         return {"kind": "dense", "preset": name}
-    if ":" not in name and name not in BUILDERS and Path(name).is_dir():
+    if ":" not in name and name not in BUILDERS and os.path.isdir(name):
         return {"kind": read_manifest(name)["kind"], "index": str(Path(name).resolve())}
     return {"kind": name}
 

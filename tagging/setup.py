@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -121,7 +122,7 @@ class Setup:
             self.taxonomy, self.kept = kept_release(self.domain, folder)
         else:
             self.taxonomy, self.domain = find_taxonomy(taxonomy, folder, columns.names)
-            self.index = str(taxonomy) if Path(taxonomy).is_dir() else ""
+            self.index = str(taxonomy) if os.path.isdir(taxonomy) else ""
         self.schema = _schema(schema)
         self.own_schema = "" if self.schema is None else self.schema.name
         if isinstance(schema, str | Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,11 +39,11 @@ def load_source(source: str, passages: bool = False, data: Path | None = None) -
     if source in CORPORA or source.startswith("hf:"):
         return load_corpus(source, DataFolder.find(data) if source in CORPORA else None)
     path = Path(source)
-    if not path.exists() and not path.suffix:
+    if not os.path.exists(path) and not path.suffix:
         known = ", ".join([*DOMAINS, *(d.taxonomy for d in DOMAINS.values()), *CORPORA])
         raise InputError(f"no source {source!r}; there are {known}, or give a file")
     if passages:
-        return load_corpus(source) if path.is_dir() or path.suffix == ".parquet" else Corpus.load(path)
+        return load_corpus(source) if os.path.isdir(path) or path.suffix == ".parquet" else Corpus.load(path)
     return Taxonomy.load(path)
 
 

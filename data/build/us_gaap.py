@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import os
 import re
 import zipfile
 import zlib
@@ -23,6 +24,7 @@ from typing import IO, Any
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import make_folder, write_bytes
+from ...retrievers.outside import check_regular
 
 XS = "{http://www.w3.org/2001/XMLSchema}"
 XBRLI = "{http://www.xbrl.org/2003/instance}"
@@ -120,11 +122,11 @@ def _keep(elements: dict[str, Element], id_: str, element: Element, source: Path
 
 def _files(source: Path) -> Iterator[tuple[str, Any]]:
     """(name, opener) of each schema and linkbase, in order of their names; none is held in memory."""
-    if not source.exists():
-        raise InputError("no such folder", file=source)
     sizes: list[tuple[str, int, Any]] = []
-    if source.is_dir():
-        found = sorted(p for p in source.rglob("*") if p.suffix in (".xsd", ".xml") and p.is_file())
+    if not os.path.isdir(source):
+        check_regular(source)
+    if os.path.isdir(source):
+        found = sorted(p for p in source.rglob("*") if p.suffix in (".xsd", ".xml") and os.path.isfile(p))
         sizes = [(str(path), path.stat().st_size, path.open) for path in found]
     else:
         for part in _parts(source):
@@ -145,7 +147,7 @@ def _files(source: Path) -> Iterator[tuple[str, Any]]:
         yield name, opened
 
 
-_ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, EOFError, zlib.error, lzma.LZMAError)
+_ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, OSError, EOFError, zlib.error, lzma.LZMAError)
 """A broken archive, an encrypted part, a way of packing that is not known (a RuntimeError, too)."""
 
 

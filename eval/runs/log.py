@@ -24,6 +24,7 @@ import orjson
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import writing
+from ...signatures.outside import Unreadable, open_regular
 from .names import names_of
 from .packing import Names, pack, unpack
 from .short import shortened, whole
@@ -161,7 +162,7 @@ def _read(
     """The records of the lines that are wanted, by their place from 0; None for the others."""
     names = _NO_NAMES
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             bad = 0
             for place, line in enumerate(stream):
                 if bad:
@@ -182,8 +183,8 @@ def _read(
                     bad = place + 1
                 else:
                     yield record
-    except OSError as e:
-        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
+    except (OSError, Unreadable) as e:
+        raise InputError(f"cannot be read: {getattr(e, 'strerror', None) or e}", file=path) from e
 
 
 def _corrupt(path: Path, line: int) -> InputError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +13,7 @@ import orjson
 
 from ...retrievers.errors import InputError
 from ...retrievers.files import write_bytes
+from ...retrievers.outside import read_bytes
 from .packing import Names
 
 
@@ -38,13 +38,16 @@ def names_of(folder: Path, header: Mapping[str, Any]) -> Names:
 
 _NONE = Names()
 
+MAX_NAMES = 1 << 30
+"""Bytes of a table."""
+
 
 @lru_cache(maxsize=4)
 def _read(path: Path) -> Names:
     try:
-        text = gzip.decompress(path.read_bytes())
-    except (OSError, EOFError, zlib.error) as e:
-        raise InputError(f"cannot be read ({e}); records name ids by their place in it", file=path) from e
+        text = read_bytes(path, MAX_NAMES)
+    except InputError as e:
+        raise InputError(f"{e}; records name ids by their place in it") from e
     if path.name != _path(path.parent, _hash(text)).name:
         raise InputError("is damaged: it does not match its name", file=path)
     return Names(orjson.loads(text))

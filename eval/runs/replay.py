@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -101,7 +102,7 @@ class Logs:
             InputError: that run has no such row.
         """
         folder, colon, row = name.rpartition(":")
-        if not colon or not Path(folder).is_dir():
+        if not colon or not os.path.isdir(folder):
             return self.of(name, seed)
         log = TraceLog()
         if not _fill(log, Path(folder), row, seed):

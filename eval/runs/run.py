@@ -15,6 +15,7 @@ from ...data.example import Example
 from ...data.folder import bytes_fingerprint
 from ...retrievers.errors import InputError
 from ...retrievers.files import read_toml
+from ...retrievers.outside import read_bytes
 from ..stats import ClusterBootstrap, holm, paired_counts
 from ..tables import Cell, Mark, Table, Value
 from .comparison import NO_CONTEXTS, Comparison
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 """The family-wise level of the marks in tables."""
 
+
+MAX_EXAMPLES = 1 << 31
+"""Bytes of ``examples.jsonl``."""
 
 MANY = 0.1
 """The share of examples that fell back above which a row is marked."""
@@ -330,10 +334,7 @@ def _declared(path: Path) -> dict[str, str]:
 
 
 def _read_examples(path: Path, printed: str) -> list[Example]:
-    try:
-        text = path.read_bytes()
-    except OSError as e:
-        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
+    text = read_bytes(path, MAX_EXAMPLES)
     if bytes_fingerprint(text) != printed:
         raise InputError("is damaged, or not of this run: run.json has another hash of it", file=path)
     with readable(path):

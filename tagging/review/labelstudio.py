@@ -12,9 +12,8 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from ...retrievers.errors import InputError
+from ...retrievers.outside import read_json
 from ..decisions import DECIDED, Decision
 from ..tags import Tags
 from ..tags_file import locus_of
@@ -113,18 +112,17 @@ def _result(decision: Decision) -> list[dict[str, Any]]:
     return result
 
 
+MAX_EXPORT = 256 * 2**20
+"""Bytes of an export."""
+
+
 def read_export(path: Path) -> Iterator[Decision]:
     """The decisions of a JSON export of Label Studio: each task's last annotation that was not cancelled.
 
     Raises:
         InputError: it cannot be read, is not such an export, or a task has no ``fact_id``.
     """
-    try:
-        found = orjson.loads(path.read_bytes())
-    except OSError as e:
-        raise InputError(f"cannot be read: {e.strerror}", file=path) from e
-    except orjson.JSONDecodeError as e:
-        raise InputError(f"is not JSON: {e.msg}", file=path, line=e.lineno) from e
+    found = read_json(path, MAX_EXPORT)
     if not isinstance(found, list):
         raise InputError("is no export of Label Studio: not a list of tasks", file=path)
     for number, task in enumerate(found, 1):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +153,44 @@ def _qrels(path: Path) -> object:
     return len(read_qrels(path))
 
 
+def _decisions(path: Path) -> object:
+    from abduce.tagging.review.again import read_decisions
+
+    return len(read_decisions(path))
+
+
+def _texts(path: Path) -> object:
+    from abduce.data.corpora import load_corpus
+
+    return len(load_corpus(str(_as(path, "a.txt"))))
+
+
+def _release(path: Path) -> object:
+    from abduce.data.build.us_gaap import build
+
+    return build(path, path.parent / "out", "x")
+
+
+def _codiesp(path: Path) -> object:
+    from abduce.data.build.codiesp.archive import read_corpus
+
+    return len(read_corpus(path).cases)
+
+
+def _icd(path: Path) -> object:
+    from abduce.data.build.icd10cm.release import Release
+
+    release = Release(_as(path, "icd10cm_codes_2018.txt"))
+    found = release.get("codes", 2018)
+    return None if found is None else len(found.read())
+
+
+def _rows(path: Path) -> object:
+    from abduce.eval.runs.log import read_lines
+
+    return _all(read_lines(path))
+
+
 @dataclass(frozen=True)
 class Reader:
     """``read`` takes the path of a file with this ``suffix``; ``sound`` is what such a file may hold.
@@ -207,6 +247,40 @@ _STATE = {
     "abduce_fingerprints": {"say": "0"},
 }  # fmt: skip
 
+_EXPORT = [
+    {"id": 1, "data": {"fact_id": "f"}, "predictions": [],
+     "annotations": [{"result": [{"from_name": "concept", "value": {"choices": ["Cash"]}}], "updated_at": "2024"}]}
+]  # fmt: skip
+_QUESTIONS = b"""family = "qa"
+name = "q"
+questions = ["mmlu-med-dev"]
+corpus = "medical"
+[retriever]
+kind = "bm25"
+[[row]]
+name = "RAG"
+program = "Simple RAG"
+set = { k = 5 }
+"""
+
+
+def _zip(parts: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def _parquet() -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    parquet.write_table(pyarrow.table({"id": ["1"], "title": ["t"], "content": ["some text"]}), out)
+    return out.getvalue()
+
+
 READERS = [
     Reader("page", ".htm", _PAGE.encode(), _document),
     Reader("inline XBRL", ".xhtml", _XML.encode(), _document),
@@ -233,6 +307,17 @@ READERS = [
     Reader("run", ".json", b'{"format": 1}', _run),
     Reader("note", ".txt", b"Fever and anemia.", _note),
     Reader("mentions", ".csv", b"mention,start,end\nFever,0,5\n", _mentions),
+    Reader("decisions", ".jsonl", _jsonl({"fact_id": "f", "state": "accepted", "concept": "Cash"}), _decisions),
+    Reader("Label Studio", ".json", json.dumps(_EXPORT).encode(), _decisions),
+    Reader("reviewed tags", ".csv", b"fact_id,locus,value,concept,state\nf,Cash,5,Cash,accepted\n", _decisions),
+    Reader("tags in a workbook", ".xlsx", b"PK\3\4", _precedents),
+    Reader("Parquet corpus", ".parquet", _parquet(), _corpus),
+    Reader("texts", ".txt", b"Fever and anemia.\n\nMore of it.", _texts),
+    Reader("taxonomy release", ".zip", _zip({"x/x.xsd": b"<schema/>"}), _release),
+    Reader("CodiEsp", ".zip", _zip({"a/train/text_files/c.txt": b"fiebre", "a/train/trainX.tsv": b"c\t"}), _codiesp),
+    Reader("code files", ".txt", b"A000    Cholera\n", _icd),
+    Reader("rows of a run", ".log", b'{"format": 2}\t00000000\t\n', _rows),
+    Reader("experiment over questions", ".toml", _QUESTIONS, _experiment),
     Reader("trec run", ".trec", b"q Q0 d 1 2.5 tag\n", _trec),
     Reader("qrels", ".trec", b"q 0 d 1\n", _qrels),
 ]  # fmt: skip

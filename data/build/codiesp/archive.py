@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import tarfile
 import zipfile
@@ -10,11 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ....retrievers.errors import InputError
+from ....retrievers.outside import check_regular, read_bytes
 from ..icd10cm.release import UNREADABLE
 
 SPLITS = ("train", "dev", "test")
 MAX_FILE = 8 * 1024 * 1024
 """A file of the corpus is at most this large (the largest official one has 0.6 MB)."""
+
+MAX_ARCHIVE = 512 * 1024 * 1024
+"""Bytes of a tar archive, unpacked."""
 
 _TEXT = re.compile(r"(?:^|/)(train|dev|test)/text_files(_en)?/([^/]+)\.txt$")
 _TABLE = re.compile(r"(?:^|/)(train|dev|test)X\.tsv$")
@@ -73,7 +79,7 @@ def read_corpus(path: str | Path, splits: Sequence[str] = SPLITS) -> Corpus:
         InputError: not there, corrupted, not the layout, or a bad line; one line.
     """
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError("no such file or folder", file=path)
     texts: dict[tuple[str, str, bool], str] = {}
     tables: dict[str, tuple[str, str]] = {}
@@ -110,17 +116,19 @@ def read_corpus(path: str | Path, splits: Sequence[str] = SPLITS) -> Corpus:
 def _files(path: Path) -> Iterator[tuple[str, bytes]]:
     """(name, bytes) of every file that may belong to the corpus, in name order."""
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             for file in sorted(p for p in path.rglob("*") if p.suffix in (".txt", ".tsv")):
-                yield file.relative_to(path).as_posix(), file.read_bytes()
-        elif zipfile.is_zipfile(path):
+                yield file.relative_to(path).as_posix(), read_bytes(file, MAX_FILE)
+            return
+        check_regular(path)
+        if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 for info in sorted(archive.infolist(), key=lambda i: i.filename):
                     if info.filename.endswith((".txt", ".tsv")):
                         _check_size(path, info.filename, info.file_size)
                         yield info.filename, archive.read(info)
         else:
-            with tarfile.open(path) as tar:
+            with tarfile.open(fileobj=io.BytesIO(read_bytes(path, MAX_ARCHIVE)), mode="r:") as tar:
                 for member in sorted(tar.getmembers(), key=lambda m: m.name):
                     stream = tar.extractfile(member) if member.isfile() else None
                     if stream is not None and member.name.endswith((".txt", ".tsv")):

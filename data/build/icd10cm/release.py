@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import re
 import tarfile
 import zipfile
@@ -132,14 +133,14 @@ class Release:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        if not self.folder.exists():
+        if not os.path.exists(self.folder):
             raise InputError("no such folder", file=self.folder)
-        if not self.folder.is_dir():
+        if not os.path.isdir(self.folder):
             raise InputError(
                 "is not a folder; give the folder that holds the release files", file=self.folder
             )
         self._files: dict[tuple[str, int], ReleaseFile] = {}
-        for path in sorted(p for p in self.folder.rglob("*") if p.is_file()):
+        for path in sorted(p for p in self.folder.rglob("*") if os.path.isfile(p)):
             for found in self._inside(path):
                 self._files.setdefault((found.kind, found.year), found)
         if not self._files:

@@ -147,7 +147,7 @@ def test_entities_are_refused(release, tmp_path, declaration, use):
 
 
 def test_bad_input(release, tmp_path):
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="no such file"):
         build(tmp_path / "none", tmp_path / "out")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no schema"):
