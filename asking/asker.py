@@ -42,7 +42,8 @@ class Asker:
 
     Args:
         corpus: a name, file or folder (:func:`abduce.data.corpora.load_corpus`), or a ``Corpus``.
-        program: a row of :data:`abduce.programs.rag.presets.RAG_PRESETS`, or a program's bare name.
+        program: a row of :data:`abduce.programs.rag.presets.RAG_PRESETS`, a program's bare name, or a class
+            of one's own (``package.module:Class``) with ``options``.
         retriever: a kind, preset or index folder (:func:`abduce.retrievers.settings.named`), or settings;
             BM25 where not given.
         lm: an ``[lm]`` table, or a TOML file that holds one. Without it the file that ``$ABDUCE_LM`` names,
@@ -70,11 +71,12 @@ class Asker:
         answer: bool = True,
         cite: bool = True,
         rules: str | Path | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.program = program if answer or program.casefold() != "hcqr" else NO_MODEL
         self.answers = answer
         self.rules = None if rules is None else AnswerRules.load(rules)
-        self.spec = _spec(self.program, answer, cite)
+        self.spec = _spec(self.program, answer, cite, options or {})
         if self.rules is not None:
             self.spec = _ruled(self.spec, self.rules, str(rules))
         self._table = _table(lm) if answer else None
@@ -325,11 +327,11 @@ class Asker:
         )
 
 
-def _spec(program: str, answer: bool, cite: bool) -> RAGSpec:
+def _spec(program: str, answer: bool, cite: bool, options: Mapping[str, Any]) -> RAGSpec:
     from ..programs.rag.presets import rag_spec
 
     try:
-        spec = rag_spec(program)
+        spec = rag_spec(program).changed({f"options.{name}": value for name, value in options.items()})
         if not answer:
             spec = spec.changed({"answer": False})
         elif cite and spec.needs_retriever and not getattr(spec.resolve(), "expose_hypothesis", False):

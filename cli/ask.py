@@ -38,6 +38,13 @@ def ask(
     program: Annotated[
         str, typer.Option(help="HCQR, Simple RAG, Rewriting, HyDE, MAIN-RAG, Rerank-RAG, No-RAG (CoT), ...")
     ] = "HCQR",
+    program_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="An option of a program of your own (package.module:Class); the value is TOML, or a text.",
+        ),
+    ] = None,
     retriever: Annotated[str, typer.Option(help="bm25, medcpt, minilm, minilm-packaged, ...")] = "bm25",
     index: Annotated[Path | None, typer.Option(help="A stored index of the corpus.")] = None,
     gold: Annotated[
@@ -94,6 +101,7 @@ def ask(
     from ..asking.answers_file import ENDINGS
     from ..asking.asked import as_question
     from ..asking.asker import Asker
+    from ..data.build.index import parse_settings
     from ..data.corpora import CORPORA
     from ..data.folder import DataFolder
     from ..lm.options import chosen_lm
@@ -110,7 +118,14 @@ def ask(
     settings = named(retriever) | ({"index": str(index)} if index else {})
     table = None if no_answer else chosen_lm(lm, url, model)
     with Asker(
-        corpus, program, retriever=settings, lm=table, data=data, answer=not no_answer, rules=rules
+        corpus,
+        program,
+        retriever=settings,
+        lm=table,
+        data=data,
+        answer=not no_answer,
+        rules=rules,
+        options=parse_settings(program_option or [], "--program-option"),
     ) as asker:
         of = f", from {DataFolder.find(data)}" if corpus in CORPORA else ""
         print_note(f"corpus {asker.corpus.name}, {len(asker.corpus):,} passages{of}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,31 +12,24 @@ if TYPE_CHECKING:
 
 
 def with_options(program: str | None, words: Sequence[str]) -> str | Spec | None:
-    """A program with options, or its name where there are none.
+    """A program with options (each ``NAME=VALUE``), or its name where there are none.
 
     Args:
         program: a row's name, or ``package.module:Class``.
-        words: each ``NAME=VALUE``; a value that is not JSON is a text.
 
     Raises:
-        InputError: a word of another form, no program, or none of that name.
+        InputError: no program, or none of that name.
     """
     if not words:
         return program
     if program is None:
-        raise InputError("is for a program that is named: give --program", field="option")
+        raise InputError("is for a program that is named: give --program", field="--program-option")
+    from ..data.build.index import parse_settings
     from ..programs.presets import spec_named
 
-    options = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not (equals and name):
-            raise InputError(f"{word!r} is not of the form NAME=VALUE", field="option")
-        try:
-            options[f"options.{name}"] = json.loads(value)
-        except ValueError:
-            options[f"options.{name}"] = value
+    values = parse_settings(words, "--program-option")
+
     try:
-        return spec_named(program).changed(options)
+        return spec_named(program).changed({f"options.{k}": v for k, v in values.items()})
     except ValueError as e:
-        raise InputError(str(e), field="program") from e
+        raise e if isinstance(e, InputError) else InputError(str(e), field="program") from e

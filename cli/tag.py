@@ -59,11 +59,11 @@ def tag(
             "the vote of the --precedents (the best row of their scope)."
         ),
     ] = None,
-    option: Annotated[
+    program_option: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="An option of a program of your own (package.module:Class); the value is JSON, or a text.",
+            help="An option of a program of your own (package.module:Class); the value is TOML, or a text.",
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, max=200, help="How many concepts per fact.")] = 10,
@@ -227,7 +227,7 @@ def tag(
     headings = Columns.parse(column or [], text_column or [])
     settings: dict[str, Any] = {
         "taxonomy": taxonomy or TAXONOMY,
-        "program": with_options(program, option or []),
+        "program": with_options(program, program_option or []),
         "precedents": precedents or (),
         "scope": None if precedent_scope is None else precedent_scope.value,
         "schema": schema,

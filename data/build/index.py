@@ -47,8 +47,9 @@ def load_source(source: str, passages: bool = False, data: Path | None = None) -
     return Taxonomy.load(path)
 
 
-def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """``["k1=0.9", "model=some/folder"]`` to settings; a value that is no TOML value is a text.
+def parse_settings(pairs: Sequence[str], option: str = "--set") -> dict[str, Any]:
+    """``["k1=0.9", "model=some/folder"]`` to settings; a value that is no TOML value is a text. Errors name the
+    command line's ``option``.
 
     Raises:
         InputError: a pair without ``=``.
@@ -57,7 +58,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, sign, text = pair.partition("=")
         if not sign or not name.strip():
-            raise InputError(f"{pair!r} is not KEY=VALUE", field="--set")
+            raise InputError(f"{pair!r} is not KEY=VALUE", field=option)
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:

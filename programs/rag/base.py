@@ -136,8 +136,10 @@ class AnswerGenerator(Part):
 
 
 class QuestionProgram(Stateful):
-    """What every method for questions shares: it takes a question."""
+    """What every method for questions shares: it takes a question. One whose ``model_free`` is true asks no
+    model but for the answer."""
 
+    model_free = False
     takes: ClassVar[Mapping[str, type]] = {"question": Question}
     config: RAGConfig
 

@@ -82,6 +82,8 @@ class RAGSpec(SpecBase):
         if self.program == "no-rag" or self.resolve().answer:
             return True
         plain = self.program in ("simple", "simple + options", "evidence", "rerank")
+        if ":" in self.program:
+            plain = bool(rag_method(self.program).cls.model_free)
         return not plain and not (self.program == "hcqr" and self.planner == "rules")
 
     @property

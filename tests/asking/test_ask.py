@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 
 import pytest
 from abduce.asking.asker import Answer, Asker
@@ -197,6 +198,7 @@ def test_a_file_of_questions(folder, model, tmp_path):
     command = ["ask", str(path), "--data", str(folder), "--url", model.url, "--model", "stub-model"]
     done = cli(*command, "--out", str(out))
     assert done.code == 0, done.said
+    assert re.search(r"note: \d+ model calls", done.said)
     rows = list(csv.DictReader(out.open()))
     assert [(r["id"], r["answer_text"], r["right"], r["exact"]) for r in rows] == [
         ("q1", "insulin", "True", "True"), ("q2", "insulin", "False", "False"),
@@ -207,6 +209,25 @@ def test_a_file_of_questions(folder, model, tmp_path):
     assert [json.loads(line)["id"] for line in lines] == ["q1", "q2", "q3"]
     page = cli(*command).out
     assert "2 of 3 right, 1 of them letter for letter" in " ".join(page.split())
+
+
+def test_a_model_of_no_use_for_most_questions_ends_with_1(folder, model, tmp_path):
+    path = tmp_path / "questions.csv"
+    path.write_text(QUESTIONS_CSV)
+    model.then = "no JSON"
+    command = ["ask", str(path), "--data", str(folder), "--url", model.url, "--model", "stub-model"]
+    done = cli(*command)
+    assert done.code == 1
+    assert "3 of 3 questions fell back in part" in done.said
+    assert "no use for most of the questions" in done.said
+    assert cli(*command, "--allow-fallback").code == 0
+
+
+def test_one_question_tells_its_cost(folder, model):
+    command = ["ask", "Which hormone lowers sugar?", "--options", "insulin,glucagon", "--data", str(folder)]
+    done = cli(*command, "--url", model.url, "--model", "stub-model")
+    assert done.code == 0, done.said
+    assert re.search(r"note: \d+ model calls", done.said)
 
 
 def test_one_failed_question_of_many_is_its_own(folder, model, tmp_path):

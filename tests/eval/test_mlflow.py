@@ -1,16 +1,21 @@
 """MLflow's automatic logging of DSPy keeps working around the runner (skipped where MLflow is missing)."""
 
+import asyncio
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dspy
 import pytest
 from abduce.data.example import Example
 from abduce.eval.experiments.evaluate import evaluate
+from abduce.lm import load
+from abduce.programs import FHS, FHSConfig
 from abduce.programs.running import fan_out
 from abduce.retrievers.base import Ranking
 from dspy.utils import DummyLM
+from openai_stub import Stub, content_for
 
 mlflow = pytest.importorskip("mlflow")
 pytest.importorskip("mlflow.dspy")
@@ -54,3 +59,20 @@ def test_every_example_is_one_trace_with_all_its_model_calls(concurrency: int) -
     for trace in traces:
         kinds = [span.span_type for span in trace.data.spans]
         assert kinds.count("CHAT_MODEL") == 2
+
+
+@pytest.mark.usefixtures("autolog")
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_program_is_one_trace_with_all_its_model_calls(
+    awaited: bool, tiny_index: Any, schema: Any, table_fact: Any
+) -> None:
+    program = FHS(tiny_index, schema, FHSConfig(J=2))
+    with Stub() as stub, load({"kind": "vllm", "base_url": stub.url}, cache=False) as models:
+        stub.then = lambda body: content_for(body).replace("stub answer", "debt due within one year")
+        with models.context():
+            prediction = asyncio.run(program.acall(fact=table_fact)) if awaited else program(fact=table_fact)
+    (trace,) = mlflow.search_traces(return_type="list")
+    kinds = [span.span_type for span in trace.data.spans]
+    assert kinds.count("CHAT_MODEL") == len(prediction.trace.calls) == 4
+    assert trace.data.spans[0].name == "FHS.forward"
+    assert "Ranking" in str(trace.data.spans[0].outputs) or "ranking" in str(trace.data.spans[0].outputs)

@@ -54,6 +54,8 @@ class Quiet(FHS):
 class OnlyOptions(RAG):
     """The texts of the options are the query."""
 
+    model_free = True
+
     def __init__(self, retriever, passages, config=None, first=True):
         super().__init__(retriever, passages, config)
         self.first = first
@@ -179,8 +181,21 @@ def test_the_command_line_takes_it_with_options(mine, tmp_path, folder, cli):
         '"datatype": "monetaryItemType", "context_id": "c1", "source_context": "<table></table>"}\n'
     )
     words = ["tag", facts, "--taxonomy", folder.file("concepts.jsonl"), "--program", f"{mine}:FirstWords"]
-    ran = cli(*words, "--out", out, "--option", 'suffix=" cash"')
+    ran = cli(*words, "--out", out, "--program-option", 'suffix=" cash"')
     assert ran.code == 0, ran.err
     assert "Goodwill" in out.read_text()
-    assert cli(*words, "--option", "prefix=1").code == 2
-    assert cli(*words, "--option", "suffix").code == 2
+    assert cli(*words, "--program-option", "prefix=1").code == 2
+    assert cli(*words, "--program-option", "suffix").code == 2
+
+
+def test_a_question_program_takes_options_on_the_command_line(mine, tmp_path, cli):
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "a", "title": "Insulin", "content": "Insulin lowers sugar."}\n')
+    words = ["ask", "Which?", "--options", "insulin,iron", "--corpus", corpus, "--no-answer"]
+    words += ["--program", f"{mine}:OnlyOptions"]
+    ran = cli(*words, "--program-option", "first=false")
+    assert ran.code == 0, ran.err
+    assert "Insulin lowers sugar" in ran.out
+    refused = cli(*words, "--program-option", "last=1")
+    assert refused.code == 2
+    assert "has no option 'last'; it has: first" in refused.err
