@@ -28,7 +28,6 @@ def with_options(program: str | None, words: Sequence[str]) -> str | Spec | None
     from ..programs.presets import spec_named
 
     values = parse_settings(words, "--program-option")
-
     try:
         return spec_named(program).changed({f"options.{k}": v for k, v in values.items()})
     except ValueError as e:

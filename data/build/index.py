@@ -48,8 +48,8 @@ def load_source(source: str, passages: bool = False, data: Path | None = None) -
 
 
 def parse_settings(pairs: Sequence[str], option: str = "--set") -> dict[str, Any]:
-    """``["k1=0.9", "model=some/folder"]`` to settings; a value that is no TOML value is a text. Errors name the
-    command line's ``option``.
+    """``["k1=0.9", "model=some/folder"]`` to settings; a value that is no TOML value is a text. Errors name
+    the command line's ``option``.
 
     Raises:
         InputError: a pair without ``=``.
