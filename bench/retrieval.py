@@ -49,7 +49,6 @@ def measure(data: Path) -> dict[str, Any]:
     short = [row["question"] for _, row in read_jsonl(data / "qa" / "mmlu_med_test.jsonl.gz")]
     against(passages, short, questions, None, results, "passages_")
     del passages
-    results["growth"] = [growth(data, factor) for factor in (1, 4, 16)]
     return results
 
 
@@ -198,33 +197,3 @@ def cold(folder: Path, results: dict[str, Any]) -> None:
         ):
             said = subprocess.check_output([sys.executable, "-c", script + used], env=env)
             results[name] = round(float(said), 2)
-
-
-def growth(data: Path, factor: int) -> dict[str, Any]:
-    """US-GAAP replicated: seconds and bytes per document to build, milliseconds per query."""
-    script = f"""
-import json, random, resource, time
-from abduce.data.build.index import load_source
-from abduce.retrievers.bm25 import BM25Retriever
-from abduce.retrievers.taxonomy import Taxonomy
-from pathlib import Path
-base = load_source("finance", data=Path({str(data)!r}))
-copies = [c.model_copy(update={{"id": f"{{c.id}}-{{i}}"}}) for c in base for i in range({factor})]
-taxonomy = Taxonomy(copies, "grown", base.indexed)
-queries = [c.label for c in random.Random(0).sample(list(base), 100)]
-resident = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-BM25Retriever(base).search(queries[:1], 200)
-before, start = resident(), time.perf_counter()
-retriever = BM25Retriever(taxonomy, threads=1)
-postings = retriever.postings(None)
-built, after = time.perf_counter() - start, resident()
-held = sum(array.nbytes for array in vars(postings).values())
-start = time.perf_counter()
-retriever.search(queries, 200)
-asked = time.perf_counter() - start
-n = len(taxonomy)
-print(json.dumps(dict(documents=n, build_microseconds_a_document=round(built / n * 1e6, 1),
-    index_bytes_a_document=round(held / n), resident_bytes_a_document=round(max(after - before, 0) / n),
-    milliseconds_a_query=round(asked / len(queries) * 1e3, 3))))
-"""
-    return dict(json.loads(subprocess.check_output([sys.executable, "-c", script])))

@@ -286,7 +286,7 @@ class BM25Retriever(Remade):
         members: list[int],
     ) -> Iterable[Ranking]:
         """Rankings of the queries ``members``, which search the same documents."""
-        rank_batch = _pass(len(members))
+        rank_batch = _pass(len(queries))
         postings = index.postings
         numbered = self._numbers.repeated if self.repeats else self._numbers.distinct
         n = len(postings.label_lengths)
