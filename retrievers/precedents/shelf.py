@@ -216,6 +216,7 @@ class Shelf:
         return not counted or any(
             bool(memo.similarity(self.sets[name], words)[voters[column]].any())
             for name, column, words in counted
+            if words
         )
 
     def alike(

@@ -69,7 +69,7 @@ def test_rows_of_text_are_facts(shop):
     [
         ({"text": ("titel",)}, "no column 'titel'; there are sku, title, extra, category"),
         ({"text": ("title",), "names": {"gold": "kind"}}, "no column 'kind'"),
-        ({"text": ("extra",)}, "items.csv:3: field 'extra': is empty"),
+        ({"text": ("extra",), "names": {"gold": "category"}}, "items.csv:3: field 'extra': is empty"),
         ({"text": ("title",), "names": {"fact_id": "extra", "gold": "extra"}}, "is missing"),
     ],
 )
