@@ -193,8 +193,7 @@ class _Columns:
                 return None
         if any(map(_PAGES.fullmatch, last.headings)):
             return last
-        labels = [next((c.text for c in self.grid.rows[x.row] if c.worded), "") for x in last.cells]
-        chapters = sum(_CHAPTER.match(text) is not None for text in labels)
+        chapters = sum(any(c.worded and _CHAPTER.match(c.text) for c in row) for row in self.grid.rows)
         named = _CONTENTS.search(self.above[-200:]) is not None
         return last if len(pages) >= 3 and (named or chapters * 3 >= len(pages)) else None
 

@@ -264,3 +264,16 @@ def test_years_with_their_currency_head_columns(tmp_path):
 def test_bare_years_below_headings_are_values_of_a_table(tmp_path):
     page = table(["", "Founded", "Units"], ["Alpha", "1999", "2010"], ["Beta", "2001", "1950"])
     assert found(read(tmp_path, "a.html", page)) == [("2010", "Alpha", "Units"), ("1950", "Beta", "Units")]
+
+
+def test_contents_by_parts_without_a_heading_hold_page_numbers(tmp_path):
+    rows = [
+        ["PART I", "", ""],
+        ["1.", "Business", "3"],
+        ["1A.", "Risk Factors", "10"],
+        ["2.", "Properties", "20"],
+    ]
+    rows += [["PART II", "", ""], ["7.", "MD&amp;A", "30"]]
+    document = read(tmp_path, "a.html", table(*rows) + "<p>Revenue was $5 million.</p>")
+    assert [f.value for f in document.facts] == ["5"]
+    assert document.passed_over["page numbers"] == 4
