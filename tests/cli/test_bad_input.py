@@ -199,8 +199,8 @@ class TestTaxonomies:
 
     def test_an_empty_one_and_one_without_a_label_column(self, cli, folder, tmp_path):
         facts, mine = folder.file("facts_dev.jsonl"), tmp_path / "mine.csv"
-        mine.write_text("id,name\nA,a\n")
-        assert refused(cli("tag", facts, "--taxonomy", mine), f"{mine}:2:", "field 'label'", "is missing")
+        mine.write_text("id,text\nA,a\n")
+        assert refused(cli("tag", facts, "--taxonomy", mine), f"{mine}:1:", "field 'label'", "is missing")
         mine.write_text("id,label\n")
         assert refused(cli("tag", facts, "--taxonomy", mine), mine, "has no concepts")
 
