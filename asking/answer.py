@@ -21,27 +21,27 @@ class AskedQuery(_Part):
     text: str
 
 
-class Found(_Part):
+class FoundBy(_Part):
     """A query that returned a passage, and at which rank (from 1)."""
 
     query: str
     rank: int
 
 
-class Passage(_Part):
+class EvidencePassage(_Part):
     """One passage of the context. In JSON ``sources`` is called ``from``."""
 
     id: str
     title: str
     content: str
-    sources: Sequence[Found] = Field(
+    sources: Sequence[FoundBy] = Field(
         serialization_alias="from", validation_alias=AliasChoices("from", "sources")
     )
     source: str | None = None
     url: str | None = None
 
 
-class Plan(_Part):
+class QueryPlan(_Part):
     """The formulator's state and the queries made from it (HCQR paper: Section 3.3, 3.4)."""
 
     working_hypothesis: str
@@ -52,7 +52,7 @@ class Plan(_Part):
     queries: Mapping[str, str]
 
 
-class Statement(_Part):
+class CitedStatement(_Part):
     """A sentence of the context that bears on an option.
 
     ``document`` is the passage's number, its place in ``evidence`` from 1. ``by``: the ``model`` cited it
@@ -66,7 +66,7 @@ class Statement(_Part):
     by: Literal["model", "words"]
 
 
-class Judgement(_Part):
+class ContextJudgement(_Part):
     """What a judge said of the context. ``error`` says why it could not be asked."""
 
     name: str
@@ -118,13 +118,13 @@ class Answer(_Part):
     right: bool | None
     exact: bool | None
     reasoning: str | None
-    plan: Plan | None
+    plan: QueryPlan | None
     queries: Sequence[AskedQuery]
-    evidence: Sequence[Passage]
-    statements: Mapping[str, Sequence[Statement]]
+    evidence: Sequence[EvidencePassage]
+    statements: Mapping[str, Sequence[CitedStatement]]
     cited: Sequence[int]
     left_out: Sequence[str]
-    judge: Judgement | None
+    judge: ContextJudgement | None
     counters: Mapping[str, int]
     error: str | None = None
 

@@ -19,7 +19,7 @@ from ..programs.rag.rule import AnswerRules
 from ..retrievers.errors import InputError, describe
 from ..retrievers.settings import named
 from ..signatures.types import Question
-from .answer import Answer, AskedQuery, Found, Judgement, Passage, Plan, Statement
+from .answer import Answer, AskedQuery, CitedStatement, ContextJudgement, EvidencePassage, FoundBy, QueryPlan
 from .asked import as_question, right_option
 
 if TYPE_CHECKING:
@@ -267,13 +267,13 @@ class Asker:
             right=right,
             exact=exact,
             reasoning=result.reasoning or None,
-            plan=None if plan is None else Plan(**plan),
+            plan=None if plan is None else QueryPlan(**plan),
             queries=[AskedQuery(name=q.form, text=q.text) for q in trace.queries],
             evidence=[self._passage(item) for item in result.context],
             statements=statements,
             cited=sorted(cited | {n for n in numbers_in(result.reasoning) if 1 <= n <= len(result.context)}),
             left_out=trace.notes.get("left_out", []),
-            judge=next((Judgement(**judged) for judged in trace.notes.get("judges", [])), None),
+            judge=next((ContextJudgement(**judged) for judged in trace.notes.get("judges", [])), None),
             counters={name: n for name, n in trace.counters.items() if n},
         )
 
@@ -303,25 +303,25 @@ class Asker:
             error=error,
         )
 
-    def _statements(self, question: Question, result: Any) -> dict[str, list[Statement]]:
+    def _statements(self, question: Question, result: Any) -> dict[str, list[CitedStatement]]:
         """What the model cited; of an option for which it cites nothing, what the option's words find."""
         from ..programs.rag.statements import by_words
 
         asked = question.model_copy(update={"options": dict(result.options)})
         named = by_words(asked, result.context, self.corpus)
-        found = {key: [Statement(**asdict(s)) for s in own] for key, own in named.items()}
+        found = {key: [CitedStatement(**asdict(s)) for s in own] for key, own in named.items()}
         for key, cited in result.trace.notes.get("statements", {}).items():
-            found[key] = [Statement(**s) for s in cited] or found[key]
+            found[key] = [CitedStatement(**s) for s in cited] or found[key]
         return found
 
-    def _passage(self, item: Any) -> Passage:
+    def _passage(self, item: Any) -> EvidencePassage:
         passage = self.corpus[item.id]
         source, url = (passage.metadata.get(name) for name in ("source", "url"))
-        return Passage(
+        return EvidencePassage(
             id=item.id,
             title=passage.title,
             content=passage.content,
-            sources=[Found(query=name, rank=rank) for name, rank in item.sources],
+            sources=[FoundBy(query=name, rank=rank) for name, rank in item.sources],
             source=None if source is None else str(source),
             url=None if url is None else str(url),
         )

@@ -144,7 +144,7 @@ def _rows(folder: Any, domain: Any, facts: Sequence[Any]) -> dict[str, dict[str,
     """
     from abduce.data.parts import make_parts
     from abduce.lm import load
-    from abduce.programs.methods import build
+    from abduce.programs.methods import build_program
     from abduce.programs.presets import PRESETS
 
     facts = list(facts[:ROW_FACTS])
@@ -156,7 +156,7 @@ def _rows(folder: Any, domain: Any, facts: Sequence[Any]) -> dict[str, dict[str,
         spec = spec if spec.selector else spec.changed({"selector": True})
         with stub(0.0) as url, load({"kind": "vllm", "base_url": url}, cache=False) as models:
             with models.context():
-                program = build(spec, parts)
+                program = build_program(spec, parts)
                 for fact in facts:
                     program(fact=fact)
             total = models.meter.total
@@ -170,7 +170,7 @@ def _rows(folder: Any, domain: Any, facts: Sequence[Any]) -> dict[str, dict[str,
             load({"kind": "vllm", "base_url": url}, cache=False) as models,
             models.context(),
         ):
-            program = build(spec, parts)
+            program = build_program(spec, parts)
             paths = [run(lambda fact, p=program: p(fact=fact), [fact], 1)[0] for fact in firsts]
         found[name]["critical_path_ms"] = round(statistics.median(paths) * 1000)
     return found

@@ -36,11 +36,11 @@ def icd10cm(
 
         abduce data build icd10cm --from raw/icd10cm --year 2018 --out data/clinical
     """
-    from ..data.build.icd10cm.build import build
+    from ..data.build.icd10cm.build import build_icd10cm
     from ..data.icd10cm_fields import DOCUMENTED
     from ..retrievers.files import check_out
 
     check_out(out, folder=True)
     indexes = (*DOCUMENTED, "drug_table") if drugs else DOCUMENTED
-    for line in build(source, year, out, compare, addenda, indexes).lines:
+    for line in build_icd10cm(source, year, out, compare, addenda, indexes).lines:
         say(line)

@@ -33,9 +33,9 @@ def us_gaap(
 
         abduce tag filing.htm --taxonomy data/finance/concepts.jsonl.gz
     """
-    from ..data.build.us_gaap import build
+    from ..data.build.us_gaap import build_us_gaap
     from ..retrievers.files import check_out
 
     check_out(out, folder=True)
-    for line in build(source, out, prefix, year, abstract, deprecated).lines:
+    for line in build_us_gaap(source, out, prefix, year, abstract, deprecated).lines:
         say(line)

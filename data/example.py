@@ -36,7 +36,7 @@ class Example:
         return self.version or fingerprint([dict(self.inputs), self.gold])
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, Mapping):
@@ -56,5 +56,5 @@ def fingerprint(value: Any) -> str:
     Raises:
         TypeError: something in it has no JSON form.
     """
-    text = orjson.dumps(value, default=_plain, option=_OPTIONS)
+    text = orjson.dumps(value, default=_as_json, option=_OPTIONS)
     return hashlib.blake2b(text, digest_size=16).hexdigest()

@@ -40,10 +40,10 @@ def read_parquet(path: Path) -> Iterator[tuple[int, Row]]:
 
 def plain_row(row: Mapping[str, Any]) -> Row:
     """A row whose values JSON knows, as a line of JSONL would have given them."""
-    return {str(name): _plain(value) for name, value in row.items()}
+    return {str(name): _json_value(value) for name, value in row.items()}
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Dates, decimals and the like become texts, NaN becomes None, and so do bytes and pictures."""
     if value is None or isinstance(value, str | bool | int):
         return value
@@ -52,7 +52,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return plain_row(value)
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [_json_value(v) for v in value]
     if isinstance(value, date | time | timedelta | Decimal | UUID):
         return str(value)
     return None

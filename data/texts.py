@@ -24,7 +24,7 @@ TEXT_FILES = (".txt", ".md", *PAGES, ".pdf")
 
 
 @dataclass(frozen=True)
-class Document:
+class SourceText:
     """One document; ``more`` are further fields, which every passage of it keeps."""
 
     id: str
@@ -63,7 +63,7 @@ def passages_of(
                 )
 
 
-def _documents(source: Path, bad: list[InputError] | None) -> Iterator[tuple[str, Document]]:
+def _documents(source: Path, bad: list[InputError] | None) -> Iterator[tuple[str, SourceText]]:
     """(where it stands, document) of one source."""
     if os.path.isdir(source):
         there = sorted(p for p in source.rglob("*") if os.path.isfile(p) and not p.name.startswith("."))
@@ -84,7 +84,7 @@ def _documents(source: Path, bad: list[InputError] | None) -> Iterator[tuple[str
             yield from _kept(lambda row=row, line=line: _row(row, source, line), f"{source}:{line}", bad)
 
 
-def _kept(read: Any, place: str, bad: list[InputError] | None) -> Iterator[tuple[str, Document]]:
+def _kept(read: Any, place: str, bad: list[InputError] | None) -> Iterator[tuple[str, SourceText]]:
     try:
         yield place, read()
     except InputError as e:
@@ -93,7 +93,7 @@ def _kept(read: Any, place: str, bad: list[InputError] | None) -> Iterator[tuple
         bad.append(e)
 
 
-def _text_file(path: Path, root: Path) -> Document:
+def _text_file(path: Path, root: Path) -> SourceText:
     if path.suffix.lower() in (".txt", ".md"):
         with open_text(path) as stream:
             text = stream.read()
@@ -104,10 +104,10 @@ def _text_file(path: Path, root: Path) -> Document:
     name = path.relative_to(root).with_suffix("").as_posix()
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     title = first.lstrip("# ") if first.startswith("#") else path.stem.replace("_", " ")
-    return Document(name, title, text, {"source": path.name})
+    return SourceText(name, title, text, {"source": path.name})
 
 
-def _row(row: Row, path: Path, line: int) -> Document:
+def _row(row: Row, path: Path, line: int) -> SourceText:
     id_ = require(row, first_of(row, ID_FIELDS) or "id", path, line).strip()
     text_field = first_of(row, CONTENT_FIELDS) or "content"
     content = require(row, text_field, path, line)
@@ -117,4 +117,4 @@ def _row(row: Row, path: Path, line: int) -> Document:
         raise InputError("must be a text", file=path, line=line, field=title_field)
     used = {*ID_FIELDS, text_field, title_field}
     more = {k: v for k, v in row.items() if k not in used and v not in (None, "", [])}
-    return Document(id_, title, content, more)
+    return SourceText(id_, title, content, more)

@@ -13,7 +13,7 @@ import numpy as np
 from ..data.domains import Domain
 from ..data.folder import DataFolder, domain_named
 from ..data.parts import make_parts
-from ..programs.methods import build
+from ..programs.methods import build_program
 from ..programs.presets import scopes, spec_named
 from ..retrievers.errors import InputError
 from ..retrievers.files import write_text
@@ -23,7 +23,7 @@ from ..tagging.calibration import (
     calibration_error,
     features,
     fit,
-    precedents_print,
+    precedents_fingerprint,
     risk_coverage,
 )
 from ..tagging.precedents import domain_precedents
@@ -39,7 +39,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Judged:
+class Assessment:
     """How good the confidence of a program is on some facts.
 
     Args:
@@ -56,7 +56,7 @@ class Judged:
     error: float
 
     @classmethod
-    def of(cls, title: str, probability: Sequence[float], right: Sequence[bool]) -> Judged:
+    def of(cls, title: str, probability: Sequence[float], right: Sequence[bool]) -> Assessment:
         """From the confidence of each fact's first concept and whether it is right."""
         accepted = tuple(risk_coverage(probability, right))
         return cls(title, len(right), float(np.mean(right)), accepted, calibration_error(probability, right))
@@ -67,7 +67,7 @@ class Fitted:
     """A calibration and how good it is: out of fold, then on the facts to check it on."""
 
     calibration: Calibration
-    judged: tuple[Judged, ...]
+    judged: tuple[Assessment, ...]
 
 
 def calibrate(
@@ -108,7 +108,7 @@ def calibrate(
             spec = spec_named(name)
             if spec.needs_model or spec.needs_gold:
                 raise InputError(f"the program {name!r} calls a model or is shown the gold concept")
-            method = build(spec, parts)
+            method = build_program(spec, parts)
         except ValueError as e:
             raise InputError(str(e)) from e
         evidence, right, clusters = _collect(method, folder, found, split, name, progress)
@@ -119,15 +119,17 @@ def calibrate(
             taxonomy=taxonomy.name,
             fingerprint=taxonomy.content_hash,
             setup=RETRIEVER,
-            precedents=precedents_print(precedents) if scopes(spec) else "",
+            precedents=precedents_fingerprint(precedents) if scopes(spec) else "",
             split=f"{domain} {split}",
             wanted=tuple(line.wanted for line in lines),
             thresholds=tuple(line.threshold for line in lines),
         )
-        judged = [Judged.of(f"{name}, {domain} {split} (out of fold)", unseen, right)]
+        judged = [Assessment.of(f"{name}, {domain} {split} (out of fold)", unseen, right)]
         if check is not None:
             fresh, truth, _ = _collect(method, folder, found, check, name, progress)
-            judged.append(Judged.of(f"{name}, {domain} {check}", fitted.probability(fresh).tolist(), truth))
+            judged.append(
+                Assessment.of(f"{name}, {domain} {check}", fitted.probability(fresh).tolist(), truth)
+            )
         yield Fitted(fitted, tuple(judged))
 
 

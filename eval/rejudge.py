@@ -12,7 +12,7 @@ from ..asking.judging import Answering, Judge
 from ..data.example import Example
 from ..data.folder import DataFolder
 from ..lm import load
-from ..programs.rag.judge import ContextJudge, evidence_of
+from ..programs.rag.judge import ContextJudge, recorded_evidence
 from ..programs.stages import Stage
 from ..programs.trace_json import from_json
 from ..retrievers.base import Ranking
@@ -164,7 +164,7 @@ class _Recorded:
             answer_text=record["answer_text"],
             reasoning="",
             options=record["options"] or dict(question.options),
-            context=evidence_of(trace.notes),
+            context=recorded_evidence(trace.notes),
             ranking=Ranking.of(record["ranking"]["ids"]),
             trace=trace,
         )

@@ -19,7 +19,7 @@ from ..retrievers.errors import InputError
 from ..retrievers.files import write_text
 from ..tagging.calibration import calibration_error
 from .runs.run import Run
-from .tables import Cell, Table, Value
+from .tables import Table, TableCell, Value
 
 FOLDS, BINS = 5, 10
 
@@ -120,7 +120,9 @@ def _table(row: str, x: Floats, y: Floats, unseen: Floats) -> Table:
         inside = place == b
         if inside.any():
             shown = [float(v[inside].mean()) for v in (x, y, unseen)]
-            body.append([f"{b / BINS:.1f} to {(b + 1) / BINS:.1f}", int(inside.sum()), *map(Cell, shown)])
+            body.append(
+                [f"{b / BINS:.1f} to {(b + 1) / BINS:.1f}", int(inside.sum()), *map(TableCell, shown)]
+            )
     raw, mapped = (calibration_error(p.tolist(), y.astype(bool).tolist()) for p in (x, unseen))
     notes = [
         f"Of {len(x):,} facts {y.mean():.1%} are right. Expected calibration error: {raw:.3f} of the support "

@@ -20,7 +20,7 @@ Mark = Literal["", "+", "-"]
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A number with what belongs to it.
 
     ``low`` and ``high`` bound its interval, ``sd`` is the deviation over seeds, ``reference`` is the
@@ -38,7 +38,7 @@ class Cell:
     best: bool = False
 
 
-Value = Cell | str | int | float | None
+Value = TableCell | str | int | float | None
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Table:
         lines = ["\\begin{table}", "\\centering", body, *([f"\\caption{{{caption}}}"] if caption else [])]
         return "\n".join([*lines, "\\end{table}"]) + "\n"
 
-    def _laid_out(self, layout: str, style: Style) -> str:
+    def _laid_out(self, layout: str, style: TextStyle) -> str:
         from tabulate import tabulate
 
         text: str = tabulate(
@@ -97,7 +97,7 @@ class Table:
         for row in self.rows:
             line: list[object] = []
             for value, ps in zip(row, parts, strict=True):
-                cell = value if isinstance(value, Cell) else None
+                cell = value if isinstance(value, TableCell) else None
                 line.append(_blank(cell.value if cell else value))
                 line += [_blank(getattr(cell, p, None)) for p in ps]
             lines.append(line)
@@ -117,7 +117,7 @@ class Table:
 
     def _has(self, column: int, part: str) -> bool:
         cells = (row[column] for row in self.rows)
-        return any(isinstance(c, Cell) and getattr(c, part) not in (None, "") for c in cells)
+        return any(isinstance(c, TableCell) and getattr(c, part) not in (None, "") for c in cells)
 
 
 _PARTS = ("low", "high", "sd", "reference", "mark")
@@ -142,7 +142,7 @@ def p_value(p: float) -> str:
 
 
 @dataclass(frozen=True)
-class Style:
+class TextStyle:
     """How one rendering writes text (escaped), bold, marks, deviations and references."""
 
     text: Callable[[str], str]
@@ -166,16 +166,18 @@ def _tex(text: str) -> str:
     return "".join(_TEX.get(c, c) for c in text)
 
 
-MARKDOWN = Style(_md, "**{}**".format, " ▲", " ▼", "±", " ({})".format)
-LATEX = Style(_tex, "\\textbf{{{}}}".format, "$^{\\uparrow}$", "$^{\\downarrow}$", "$\\pm$", " ({})".format)
-HTML = Style(html.escape, "<b>{}</b>".format, " ▲", " ▼", "±", " <small>({})</small>".format)
+MARKDOWN = TextStyle(_md, "**{}**".format, " ▲", " ▼", "±", " ({})".format)
+LATEX = TextStyle(
+    _tex, "\\textbf{{{}}}".format, "$^{\\uparrow}$", "$^{\\downarrow}$", "$\\pm$", " ({})".format
+)
+HTML = TextStyle(html.escape, "<b>{}</b>".format, " ▲", " ▼", "±", " <small>({})</small>".format)
 
 
-def shown(value: Value, style: Style, break_: str = " ") -> str:
+def shown(value: Value, style: TextStyle, break_: str = " ") -> str:
     """A value as a style writes it, with ``break_`` between it and what belongs to it."""
     if isinstance(value, str):
         return style.text(value)
-    if not isinstance(value, Cell):
+    if not isinstance(value, TableCell):
         return style.text(number(value, None if isinstance(value, int) else 3))
     body = style.text(number(value.value, value.digits))
     if body and value.best:

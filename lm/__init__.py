@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .profiles import Profile, Profiles, Serve, Stage
+from .profiles import ModelProfiles, Profile, Serve, StageProfile
 
 if TYPE_CHECKING:
     from .models import Models
 
-__all__ = ["Profile", "Profiles", "Serve", "Stage", "load"]
+__all__ = ["Profile", "ModelProfiles", "Serve", "StageProfile", "load"]
 
 
 def load(
-    settings: Mapping[str, Any] | Profiles | None = None,
+    settings: Mapping[str, Any] | ModelProfiles | None = None,
     *,
     cache: bool = True,
     cache_dir: str | Path | None = None,
@@ -40,5 +40,7 @@ def load(
     """
     from .models import Models
 
-    profiles = settings if isinstance(settings, Profiles) else Profiles.read(settings or {}, file=file)
+    profiles = (
+        settings if isinstance(settings, ModelProfiles) else ModelProfiles.read(settings or {}, file=file)
+    )
     return Models.build(profiles, cache=cache, cache_dir=cache_dir)

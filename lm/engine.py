@@ -23,14 +23,14 @@ from dspy import lm15
 
 from ..programs.running import in_thread
 from .faults import Fault, Patience, classify, describe, redact, server_words, spoken
-from .wire import LeadsElsewhere, LoopWires, Reply, TooLarge, Unreachable, Wire
+from .wire import LeadsElsewhere, LoopWires, TooLarge, Unreachable, Wire, WireReply
 
 # By name: this sub-package alone is typed, and a static import would make type checkers take DSPy for it.
 _base: Any = import_module("dspy._vendor.lm15.providers.base")
 HttpResponse: Any = _base.HttpResponse
 _attach_error_metadata: Any = _base._attach_error_metadata
 
-Exchange = Callable[[Any], Awaitable[Reply]]
+Exchange = Callable[[Any], Awaitable[WireReply]]
 """Sends one HTTP request and gives its whole reply."""
 Pause = Callable[[float], Awaitable[object]]
 
@@ -310,7 +310,7 @@ class Served:
     def complete(self, request: lm15.Request) -> lm15.Response:
         """One reply, waited for in this thread; see :meth:`acomplete`."""
 
-        async def exchange(sent: Any) -> Reply:
+        async def exchange(sent: Any) -> WireReply:
             return self._transport.exchange(sent)
 
         async def pause(seconds: float) -> None:

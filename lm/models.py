@@ -20,7 +20,7 @@ from .engine import Served
 from .faults import Patience
 from .meter import Meter
 from .on_loop import asked_on_loop
-from .profiles import Decoding, Profile, Profiles, Stage
+from .profiles import Decoding, ModelProfiles, Profile, StageProfile
 from .reach import refuse_if_away
 
 
@@ -65,7 +65,7 @@ class Models:
 
     def __init__(
         self,
-        profiles: Profiles,
+        profiles: ModelProfiles,
         default: ServedLM | None,
         stages: Mapping[str, ServedLM | None],
         closing: ExitStack,
@@ -78,12 +78,14 @@ class Models:
         self._closing = closing
 
     @classmethod
-    def build(cls, profiles: Profiles, *, cache: bool = True, cache_dir: str | Path | None = None) -> Models:
+    def build(
+        cls, profiles: ModelProfiles, *, cache: bool = True, cache_dir: str | Path | None = None
+    ) -> Models:
         """Connects to nothing; a ``llama-cpp`` profile starts its server."""
         with ExitStack() as stack:
             engines: dict[str, tuple[str, Served]] = {}
 
-            def model(stage: Stage) -> ServedLM | None:
+            def model(stage: StageProfile) -> ServedLM | None:
                 if stage.profile.kind == "none":
                     return None
                 key = json.dumps(
@@ -196,7 +198,7 @@ def server_identity(profile: Profile, urls: tuple[str, ...], extra: Mapping[str,
     return f"{profile.kind}-{hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:10]}"
 
 
-def _lm(stage: Stage, identity: str, engine: Served, *, cache: bool) -> ServedLM:
+def _lm(stage: StageProfile, identity: str, engine: Served, *, cache: bool) -> ServedLM:
     decoding: Decoding = stage.decoding
     sent = decoding.model_dump(exclude={"min_p", "seeds"}, exclude_none=True)
     try:

@@ -25,13 +25,13 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from ..programs.stages import Stage as ModelStage
+from ..programs.stages import Stage
 from ..retrievers.errors import InputError
 from ..signatures.toml import UNKNOWN, problem
 
 Kind = Literal["vllm", "openai", "llama-cpp", "none"]
 KINDS: tuple[str, ...] = get_args(Kind)
-STAGES = tuple(stage.value for stage in ModelStage)
+STAGES = tuple(stage.value for stage in Stage)
 """What ``[lm.STAGE]`` may name."""
 
 DEFAULT_MODEL = {"vllm": "Qwen/Qwen3-32B"}
@@ -198,7 +198,7 @@ class Profile(_Table):
         return False
 
 
-class Stage(_Table):
+class StageProfile(_Table):
     """One stage's model and decoding; ``stated`` names the decoding that the user set for the stage."""
 
     profile: Profile
@@ -206,14 +206,14 @@ class Stage(_Table):
     stated: frozenset[str] = frozenset()
 
 
-class Profiles(_Table):
+class ModelProfiles(_Table):
     """An ``[lm]`` table: what every stage uses, and the stages that differ."""
 
-    default: Stage
-    stages: Mapping[str, Stage] = Field(default_factory=dict)
+    default: StageProfile
+    stages: Mapping[str, StageProfile] = Field(default_factory=dict)
 
     @classmethod
-    def read(cls, table: Mapping[str, Any], *, file: str | Path | None = None) -> Profiles:
+    def read(cls, table: Mapping[str, Any], *, file: str | Path | None = None) -> ModelProfiles:
         """Read an ``[lm]`` table. A stage inherits everything it does not state itself; one that names
         another ``kind``, ``base_url`` or ``path`` inherits decoding only.
 
@@ -222,7 +222,7 @@ class Profiles(_Table):
         """
         own = {k: v for k, v in table.items() if k not in STAGES}
         default = _stage(own, "lm", file, stated=())
-        stages: dict[str, Stage] = {}
+        stages: dict[str, StageProfile] = {}
         for name in STAGES:
             part = table.get(name)
             if part is None:
@@ -237,7 +237,7 @@ class Profiles(_Table):
             stages[name] = _stage({**inherited, **part}, f"lm.{name}", file, stated)
         return cls(default=default, stages=stages)
 
-    def of(self, stage: str) -> Stage:
+    def of(self, stage: str) -> StageProfile:
         return self.stages.get(stage, self.default)
 
     def resolved(self) -> dict[str, Any]:
@@ -248,11 +248,13 @@ class Profiles(_Table):
         return table
 
 
-def _stage(table: Mapping[str, Any], where: str, file: str | Path | None, stated: Iterable[str]) -> Stage:
+def _stage(
+    table: Mapping[str, Any], where: str, file: str | Path | None, stated: Iterable[str]
+) -> StageProfile:
     decoding = {k: v for k, v in table.items() if k in Decoding.model_fields}
     profile = {k: v for k, v in table.items() if k not in Decoding.model_fields}
     try:
-        return Stage(
+        return StageProfile(
             profile=Profile.model_validate(profile),
             decoding=Decoding.model_validate(decoding),
             stated=frozenset(stated),
@@ -268,7 +270,7 @@ def _stage(table: Mapping[str, Any], where: str, file: str | Path | None, stated
         raise InputError(message, file=file, field=place) from None
 
 
-def _written(stage: Stage) -> dict[str, Any]:
+def _written(stage: StageProfile) -> dict[str, Any]:
     profile = stage.profile.model_dump(mode="json", by_alias=True, exclude_none=True)
     decoding = stage.decoding.model_dump(mode="json", exclude_none=True)
     if stage.profile.kind == "none":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..programs.stages import FACT_STAGES
 from .meter import Meter
-from .profiles import Profiles
+from .profiles import ModelProfiles
 
 if TYPE_CHECKING:
     from .models import Models
@@ -55,7 +55,7 @@ def open_models(
     probe: Iterable[str] = FACT_STAGES,
 ) -> Iterator[Models | None]:
     """As :func:`models_for`, but the caller's DSPy context stays as it is."""
-    profiles = Profiles.read(table, file=file)
+    profiles = ModelProfiles.read(table, file=file)
     if needed_by is None:
         yield None
         return

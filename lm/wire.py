@@ -48,7 +48,7 @@ class LeadsElsewhere(Exception):
 
 
 @dataclass(frozen=True)
-class Reply:
+class WireReply:
     status: int
     reason: str
     headers: list[tuple[str, str]]
@@ -129,7 +129,7 @@ class Wire(StdlibTransport):
         connection.sock.begin(self.deadline, 4 * MAX_REPLY)
         super()._send_request(connection, *args, **named)
 
-    def exchange(self, request: Any) -> Reply:
+    def exchange(self, request: Any) -> WireReply:
         """Send a request and read the whole reply.
 
         Raises:
@@ -144,7 +144,7 @@ class Wire(StdlibTransport):
             request = redirected(request, reply, left)
         return reply
 
-    def _one(self, request: Any) -> Reply:
+    def _one(self, request: Any) -> WireReply:
         with self.stream(request) as response:
             body = Body(response)
             for chunk in response:
@@ -180,13 +180,13 @@ class Body:
             raise TooLarge
         self._parts.append(chunk)
 
-    def reply(self) -> Reply:
+    def reply(self) -> WireReply:
         """The whole of it."""
         r = self._response
-        return Reply(r.status, r.reason, r.headers, b"".join(self._parts))
+        return WireReply(r.status, r.reason, r.headers, b"".join(self._parts))
 
 
-def redirected(request: Any, reply: Reply, left: int) -> Any:
+def redirected(request: Any, reply: WireReply, left: int) -> Any:
     """The request that a redirect leads to.
 
     Raises:
@@ -270,7 +270,7 @@ class LoopWire(StdlibAsyncTransport):
         except TimeoutError as error:
             raise WriteTimeout(f"write timed out: {error}") from error
 
-    async def exchange(self, request: Any) -> Reply:
+    async def exchange(self, request: Any) -> WireReply:
         """As :meth:`Wire.exchange`."""
         for left in range(MAX_REDIRECTS, -1, -1):
             reply = await self._one(request)
@@ -279,7 +279,7 @@ class LoopWire(StdlibAsyncTransport):
             request = redirected(request, reply, left)
         return reply
 
-    async def _one(self, request: Any) -> Reply:
+    async def _one(self, request: Any) -> WireReply:
         async with self.stream(request) as response:
             body = Body(response)
             async for chunk in response:

@@ -17,7 +17,7 @@ from ..retrievers.towers.model import Towers, best
 from ..signatures.tokenize import tok_set
 from ..signatures.types import Concept, Fact
 from .precedents import PERIOD_TYPES
-from .sayings import Said
+from .sayings import MentionSides
 from .terms import Terms
 
 FEATURES = (
@@ -77,7 +77,7 @@ DEPTH_OF_MENTION = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class CandidateTable:
     """The candidates of one fact: ``ids``, their features, shape (n, features), and which of them no tagged
     fact has.
 
@@ -141,7 +141,7 @@ def gather(
     own: Ranking | None = None,
     terms: Terms | None = None,
     more: Sequence[str] = (),
-) -> Evidence:
+) -> CandidateTable:
     """The candidates of a fact and what speaks for each.
 
     Args:
@@ -209,7 +209,7 @@ def gather(
     if named and terms is not None:
         _terms(fact, concepts, terms, columns, _agreed(vote))
     unseen = ~np.where(known >= 0, towers.seen[known], False)
-    return Evidence(ids, table, unseen, rankings)
+    return CandidateTable(ids, table, unseen, rankings)
 
 
 def _votes(
@@ -262,7 +262,7 @@ def _terms(
     if not agreed:
         columns["named"][:] = [fit.named for fit in found]
     columns["alike"][:] = [fit.alike for fit in found]
-    said = Said.of(fact.value)
+    said = MentionSides.of(fact.value)
     against = np.array([said.against(concept) for concept in concepts])
     for i, name in enumerate(("other side", "side not said", "other encounter", "other stage")):
         columns[name][:] = against[:, i]

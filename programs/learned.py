@@ -37,7 +37,7 @@ def group_of(fact: Fact) -> str:
     return company_key(fact.company or "") or fact.filing_id or fact.context.context_id
 
 
-class Judge(NamedTuple):
+class CleanTowers(NamedTuple):
     """The towers that are clean for a fact, or None; and the number of its company (or filing) among those
     that training saw, or None."""
 
@@ -102,7 +102,7 @@ class Learned:
         companies, spelled = self._companies
         return spelled.get(companies.find(fact.company))
 
-    def judge(self, fact: Fact, scope: str) -> Judge:
+    def judge(self, fact: Fact, scope: str) -> CleanTowers:
         """The towers that may judge a fact.
 
         Where training saw the fact's company: those that left it out. Where such are not kept, the full ones,
@@ -110,12 +110,12 @@ class Learned:
         """
         group = self.known(fact)
         if group is None:
-            return Judge(None if fact.filing_id in self.filings else self.towers, None)
+            return CleanTowers(None if fact.filing_id in self.filings else self.towers, None)
         number = self._numbers[group]
         if self.folds:
-            return Judge(self.folds[self._folds[group]], number)
+            return CleanTowers(self.folds[self._folds[group]], number)
         clean = scope == "own" and fact.filing_id is not None and fact.filing_id not in self.filings
-        return Judge(self.towers if clean else None, number)
+        return CleanTowers(self.towers if clean else None, number)
 
     def without_folds(self) -> Learned:
         """The same model with the full towers alone."""

@@ -195,7 +195,7 @@ def verifier_for(spec: Spec, parts: Parts, profiles: Profiles) -> Verifier:
 def _fhs(cls: Callable[..., Any], spec: Spec, parts: Parts, config: SearchConfig) -> Program:
     assert isinstance(config, FHSConfig)
     profiles = parts.profiles or Profiles(parts.schema, parts.taxonomy)
-    companions = {name: build(spec_named(name), parts) for name in config.companions}
+    companions = {name: build_program(spec_named(name), parts) for name in config.companions}
     program: Program = cls(
         retriever=parts.retriever(spec.retriever),
         schema=parts.schema,
@@ -316,7 +316,7 @@ def _own(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Prog
     return program
 
 
-def build(spec: Spec, parts: Parts) -> Any:
+def build_program(spec: Spec, parts: Parts) -> Any:
     """The program of a spec, with the selector around it where the spec says so.
 
     Raises:

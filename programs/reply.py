@@ -40,14 +40,14 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=_no_number)
 
 
 @dataclass(frozen=True)
-class Found:
+class ReplyObject:
     """An object of a reply; ``alone``: nothing but blanks stands before it, or nothing but blanks after."""
 
     value: dict[str, Any]
     alone: bool
 
 
-def json_objects(reply: str) -> list[Found]:
+def json_objects(reply: str) -> list[ReplyObject]:
     """The complete objects of a reply outside of its thinking, in order; linear in its length.
 
     Raises:
@@ -84,7 +84,7 @@ def json_objects(reply: str) -> list[Found]:
                 break
     if not found:
         raise ValueError(problem)
-    return [Found(v, first or _blank(reply, end, len(reply))) for v, first, end in found]
+    return [ReplyObject(v, first or _blank(reply, end, len(reply))) for v, first, end in found]
 
 
 def json_object(reply: str) -> dict[str, Any]:

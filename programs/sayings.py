@@ -50,7 +50,7 @@ def _differ(mine: frozenset[str], theirs: frozenset[str]) -> bool:
     return bool(mine and theirs) and not mine & theirs
 
 
-class Said(NamedTuple):
+class MentionSides(NamedTuple):
     """What a mention says: its sides, the encounter (the initial one where it says none), and its stage."""
 
     sides: frozenset[str]

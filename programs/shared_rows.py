@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..retrievers.precedents.loci import Locus, locus_of
+from ..retrievers.precedents.loci import LocusTokens, locus_of
 from ..signatures.types import Fact
 
 
@@ -24,7 +24,7 @@ def evidence_key(fact: Fact) -> tuple[Any, ...]:
     """
     if fact.modality != "table" or not fact.row_header:
         return (fact.fact_id,)
-    locus: Locus = locus_of(fact)
+    locus: LocusTokens = locus_of(fact)
     context = fact.context
     return (
         context.context_id,

@@ -23,9 +23,9 @@ from ..signatures.types import Fact
 from ..signatures.wording import Wording
 from .base import Program
 from .config import TrainedConfig
-from .evidence import Evidence, Known, gather
+from .evidence import CandidateTable, Known, gather
 from .generate import Generator
-from .learned import Judge, Learned, signs, sure
+from .learned import CleanTowers, Learned, signs, sure
 from .logit import Logit
 from .precedents import describe
 from .serialize import Serializer
@@ -51,8 +51,8 @@ class Gathered:
     """What speaks for each candidate of a fact, and where it comes from."""
 
     fact: Fact
-    judge: Judge
-    evidence: Evidence
+    judge: CleanTowers
+    evidence: CandidateTable
     queries: Sequence[Query]
     vote: Vote
 

@@ -24,7 +24,7 @@ from .errors import InputError
 Builder = Callable[..., Retriever]
 
 
-def build(kind: str, collection: Collection[Any] | None, **settings: Any) -> Retriever:
+def build_retriever(kind: str, collection: Collection[Any] | None, **settings: Any) -> Retriever:
     """The retriever of a name.
 
     Args:
@@ -262,7 +262,7 @@ def only_known(settings: Mapping[str, Any], known: set[str], kind: str, encoder_
 def _part(collection: Collection[Any] | None, settings: Mapping[str, Any], field: str) -> Retriever:
     if not isinstance(settings, Mapping) or not isinstance(settings.get("kind"), str):
         raise InputError('must be a table with a kind, such as {kind = "bm25"}', field=f"retriever.{field}")
-    return build(settings["kind"], collection, **{k: v for k, v in settings.items() if k != "kind"})
+    return build_retriever(settings["kind"], collection, **{k: v for k, v in settings.items() if k != "kind"})
 
 
 def _needed(collection: Collection[Any] | None) -> Collection[Any]:

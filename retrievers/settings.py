@@ -15,7 +15,7 @@ from .base import Retriever
 from .collection import Collection
 from .encoders import PRESETS
 from .errors import InputError, MissingExtra
-from .registry import BUILDERS, build, builder_named, only_known, other_collection, parameters
+from .registry import BUILDERS, build_retriever, builder_named, only_known, other_collection, parameters
 from .store import read_manifest
 
 
@@ -82,7 +82,7 @@ class BuiltRetrievers:
         key = json.dumps(settings, sort_keys=True)
         with self._lock:
             if key not in self._built:
-                self._built[key] = build(settings.pop("kind"), self.collection, **settings)
+                self._built[key] = build_retriever(settings.pop("kind"), self.collection, **settings)
             return self._built[key]
 
 
@@ -120,7 +120,7 @@ def outside_modules(settings: Mapping[str, Any]) -> list[str]:
 
 
 def check_settings(kind: str, settings: Mapping[str, Any]) -> None:
-    """Refuse what :func:`build` would refuse, without building: names, settings, missing extras.
+    """Refuse what :func:`build_retriever` would refuse, without building: names, settings, missing extras.
 
     Raises:
         InputError: an unknown name or setting.

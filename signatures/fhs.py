@@ -7,7 +7,7 @@ from functools import lru_cache
 import dspy
 
 from .dimensions import DimensionSchema
-from .prompting import build
+from .prompting import build_signature
 from .replies import VerdictForm, hypothesis_answer, table_answer, verdicts_answer
 
 EVIDENCE = {
@@ -34,7 +34,7 @@ def generator_signature(
     ``precedents``: how alike values were tagged before is shown too (abduce's own).
     """
     name, more = ("generator_precedents", PRECEDENTS) if precedents else ("generator", {})
-    return build(name, EVIDENCE | more, hypothesis_answer(schema), prompts, schema)
+    return build_signature(name, EVIDENCE | more, hypothesis_answer(schema), prompts, schema)
 
 
 @lru_cache(maxsize=16)
@@ -49,7 +49,7 @@ def table_signature(
         "source_context": EVIDENCE["source_context"],
         "rows": "the rows to judge: the located value, its candidates, its readings",
     }
-    return build("verifier_table", inputs, table_answer(schema, sizes), prompts, schema)
+    return build_signature("verifier_table", inputs, table_answer(schema, sizes), prompts, schema)
 
 
 @lru_cache(maxsize=64)
@@ -65,4 +65,4 @@ def verifier_signature(
         "candidates": "the candidate concepts, numbered",
         "hypothesis": "the reading to check: one value a dimension",
     }
-    return build(f"verifier_{form}", inputs, verdicts_answer(schema, n, form), prompts, schema)
+    return build_signature(f"verifier_{form}", inputs, verdicts_answer(schema, n, form), prompts, schema)

@@ -8,7 +8,7 @@ import dspy
 
 from .dimensions import DimensionSchema
 from .fhs import EVIDENCE
-from .prompting import build
+from .prompting import build_signature
 from .replies import (
     Description,
     DimensionRevision,
@@ -28,39 +28,39 @@ def describe_signature(
 ) -> type[dspy.Signature]:
     """Free-text grounding: evidence to one description, with or without the headers of a cell."""
     hidden = frozenset[str]() if headers else HEADERS
-    return build("describe", EVIDENCE, Description, prompts, schema, hidden)
+    return build_signature("describe", EVIDENCE, Description, prompts, schema, hidden)
 
 
 @lru_cache(maxsize=16)
 def varied_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
     """The forced-variation arm: the model is told which sample of how many it is."""
     inputs = EVIDENCE | {"sample": "which of the samples this is"}
-    return build("describe_varied", inputs, Description, prompts, schema)
+    return build_signature("describe_varied", inputs, Description, prompts, schema)
 
 
 @lru_cache(maxsize=16)
 def diverse_signature(schema: DimensionSchema, J: int, prompts: str = "default") -> type[dspy.Signature]:
     """The diversity prompt of the design study: one call, ``J`` readings (paper: Table 11, Panel A)."""
-    return build("describe_diverse", EVIDENCE, readings_answer(J), prompts, schema)
+    return build_signature("describe_diverse", EVIDENCE, readings_answer(J), prompts, schema)
 
 
 @lru_cache(maxsize=16)
 def directed_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
     """The dimension-directed arm: one call, four readings that each differ in one respect."""
-    return build("describe_directed", EVIDENCE, DirectedReadings, prompts, schema)
+    return build_signature("describe_directed", EVIDENCE, DirectedReadings, prompts, schema)
 
 
 @lru_cache(maxsize=16)
 def decompose_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
     """Decomposed retrieval: evidence to one sub-query for each of four foci."""
-    return build("decompose", EVIDENCE, SubQueries, prompts, schema)
+    return build_signature("decompose", EVIDENCE, SubQueries, prompts, schema)
 
 
 @lru_cache(maxsize=16)
 def critique_signature(schema: DimensionSchema, prompts: str = "default") -> type[dspy.Signature]:
     """Intrinsic refinement: the previous description, no candidates, to critique and revision."""
     inputs = EVIDENCE | {"previous": "the previous interpretation"}
-    return build("critique", inputs, Revision, prompts, schema)
+    return build_signature("critique", inputs, Revision, prompts, schema)
 
 
 @lru_cache(maxsize=16)
@@ -70,7 +70,7 @@ def feedback_signature(schema: DimensionSchema, prompts: str = "default") -> typ
         "previous": "the previous interpretation",
         "candidates": "the concepts that the previous interpretation retrieved, best first",
     }
-    return build("feedback", inputs, Revision, prompts, schema)
+    return build_signature("feedback", inputs, Revision, prompts, schema)
 
 
 @lru_cache(maxsize=16)
@@ -83,4 +83,4 @@ def revise_signature(schema: DimensionSchema, prompts: str = "default") -> type[
         "hypothesis": "the current hypothesis: one value per dimension, and its retrieval query",
         "dimension": "the dimension to revise: the one that the verdicts speak against",
     }
-    return build("revise", inputs, DimensionRevision, prompts, schema)
+    return build_signature("revise", inputs, DimensionRevision, prompts, schema)

@@ -56,7 +56,7 @@ _SPECIES = re.compile(r"\.\s+[a-z]")
 """What follows the letter in ``C. difficile``: an abbreviated genus, not an option's letter."""
 
 
-def _plain(text: str) -> str:
+def _normal(text: str) -> str:
     return _spaced(text).casefold().strip(" .\"'")
 
 
@@ -80,7 +80,7 @@ def option_problem(options: Mapping[str, str]) -> str:
 def option_named(text: str, options: Mapping[str, str]) -> str | None:
     """The key of the option whose whole text this is: written exactly so, else the only one that differs by
     no more than case, spacing and closing punctuation."""
-    for same in (_spaced, _plain):
+    for same in (_spaced, _normal):
         found = [key for key, own in options.items() if same(own) == same(text)]
         if len(found) == 1:
             return found[0]
@@ -143,8 +143,8 @@ class Choices:
         found = _LEADING.match(reply)
         if found is None or (letter := found[1].upper()) not in self.texts:
             return None
-        rest, own = reply[found.end() :], _plain(self.texts[letter])
-        said = _plain(rest.lstrip(" .:)],-"))
+        rest, own = reply[found.end() :], _normal(self.texts[letter])
+        said = _normal(rest.lstrip(" .:)],-"))
         if said.startswith(own):
             return letter
         return None if _SPECIES.match(rest) or (alone and said) else letter

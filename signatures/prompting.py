@@ -72,7 +72,7 @@ def describe(schema: DimensionSchema) -> str:
     return "\n".join(f"- {d.name}: {d.description}" for d in schema.dimensions)
 
 
-def build(
+def build_signature(
     name: str,
     inputs: Mapping[str, str],
     output: type[BaseModel],

@@ -7,8 +7,8 @@ from functools import lru_cache
 import dspy
 from pydantic import Field
 
-from .prompting import build
-from .replies import Answer
+from .prompting import build_signature
+from .replies import FactReply
 
 INPUTS = {
     "document": "the whole English translation",
@@ -18,7 +18,7 @@ INPUTS = {
 }
 
 
-class Relocated(Answer):
+class Relocated(FactReply):
     """The words of the translation, copied; empty where it does not contain the mention."""
 
     mention: str = Field(default="", max_length=400)
@@ -31,4 +31,4 @@ def relocator_signature(prompts: str = "clinical") -> type[dspy.Signature]:
     Args:
         prompts: name or path of a prompt set with the table ``[relocator]``.
     """
-    return build("relocator", INPUTS, Relocated, prompts)
+    return build_signature("relocator", INPUTS, Relocated, prompts)

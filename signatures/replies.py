@@ -48,7 +48,7 @@ def _cut(limit: int) -> BeforeValidator:
     return BeforeValidator(cut)
 
 
-class Answer(Made):
+class FactReply(Made):
     """Base of every answer: extra keys are refused, text is stripped."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
@@ -82,13 +82,13 @@ Value = Annotated[str, Field(max_length=MAX_VALUE), _cut(MAX_VALUE), BeforeValid
 SpelledJudgement = Annotated[Literal["support", "no_support", "abstain"], BeforeValidator(_spelling)]
 
 
-class Description(Answer):
+class Description(FactReply):
     """A free-text interpretation: one retrieval-ready description."""
 
     description: Query
 
 
-class DirectedReadings(Answer):
+class DirectedReadings(FactReply):
     """Four whole readings, each of which may differ from the plain one in the respect that names it."""
 
     family: Query
@@ -101,7 +101,7 @@ class DirectedReadings(Answer):
         return [self.family, self.period, self.qualifier_and_aggregation, self.scope]
 
 
-class Readings(Answer):
+class Readings(FactReply):
     """Several whole readings of one fact."""
 
     descriptions: list[Query]
@@ -111,14 +111,14 @@ class Readings(Answer):
         return list(self.descriptions)
 
 
-class Revision(Answer):
+class Revision(FactReply):
     """A critique of the previous interpretation and the description that replaces it."""
 
     critique: Annotated[str, Field(max_length=MAX_QUERY), _cut(MAX_QUERY)]
     description: Query
 
 
-class SubQueries(Answer):
+class SubQueries(FactReply):
     """One sub-query for each of the four fixed foci of decomposed retrieval."""
 
     entity_and_family: Query
@@ -127,7 +127,7 @@ class SubQueries(Answer):
     aggregation_and_structure: Query
 
 
-class Selection(Answer):
+class Selection(FactReply):
     """The listwise selector's choice: at most 20 ids, best first."""
 
     ids: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=20), _cut(20)]
@@ -137,13 +137,13 @@ LETTERS = "ABCDEFGHIJKLMNOPQRST"
 """Marks of at most 20 candidates."""
 
 
-class Letter(Answer):
+class Letter(FactReply):
     """The one-token selector's choice: the mark of one candidate."""
 
     letter: Annotated[str, Field(pattern=f"^[{LETTERS[0]}-{LETTERS[-1]}]$")]
 
 
-class DimensionRevision(Answer):
+class DimensionRevision(FactReply):
     """FHS-Seq: a new value of the target dimension and the definition-form query that goes with it."""
 
     value: Value
@@ -158,16 +158,16 @@ def readings_answer(n: int) -> type[Readings]:
 
 
 @lru_cache(maxsize=32)
-def hypothesis_answer(schema: DimensionSchema) -> type[Answer]:
+def hypothesis_answer(schema: DimensionSchema) -> type[FactReply]:
     """The generator's answer for a schema: a text a dimension, and ``retrieval_query``."""
     fields: dict[str, Any] = dict.fromkeys(schema.names, (Value, ...))
     fields["retrieval_query"] = (Query, ...)
-    model = create_model("FactorizedHypothesis", __base__=Answer, **fields)
+    model = create_model("FactorizedHypothesis", __base__=FactReply, **fields)
     return made(model, hypothesis_answer, schema)
 
 
 @lru_cache(maxsize=64)
-def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[Answer]:
+def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[FactReply]:
     """The verifier's answer for ``n`` candidates.
 
     ``compact``: one string a candidate in the window's order, one letter a dimension in canonical
@@ -187,15 +187,15 @@ def verdicts_answer(schema: DimensionSchema, n: int, form: VerdictForm) -> type[
     else:
         item = _spelled(schema)
     verdicts: Any = (list[item], Field(min_length=n, max_length=n))
-    model = create_model("Verdicts", __base__=Answer, verdicts=verdicts)
+    model = create_model("Verdicts", __base__=FactReply, verdicts=verdicts)
     return made(model, verdicts_answer, schema, n, form)
 
 
 @lru_cache(maxsize=16)
-def _spelled(schema: DimensionSchema) -> type[Answer]:
+def _spelled(schema: DimensionSchema) -> type[FactReply]:
     """One candidate's verdict in spelled form."""
     fields: dict[str, Any] = dict.fromkeys(schema.names, (SpelledJudgement, ...))
-    return made(create_model("CandidateVerdict", __base__=Answer, **fields), _spelled, schema)
+    return made(create_model("CandidateVerdict", __base__=FactReply, **fields), _spelled, schema)
 
 
 def _letters(schema: DimensionSchema) -> Any:
@@ -205,14 +205,14 @@ def _letters(schema: DimensionSchema) -> Any:
 
 
 @lru_cache(maxsize=256)
-def table_answer(schema: DimensionSchema, sizes: tuple[int, ...]) -> type[Answer]:
+def table_answer(schema: DimensionSchema, sizes: tuple[int, ...]) -> type[FactReply]:
     """The verdicts on all rows of a table: ``row_1``, ``row_2`` ..., each a list of so many compact verdicts:
     those of its first reading in the order of its candidates, then those of its second, and so on."""
     item: Any = _letters(schema)
     fields: dict[str, Any] = {
         f"row_{i}": (list[item], Field(min_length=n, max_length=n)) for i, n in enumerate(sizes, 1)
     }
-    return made(create_model("TableVerdicts", __base__=Answer, **fields), table_answer, schema, sizes)
+    return made(create_model("TableVerdicts", __base__=FactReply, **fields), table_answer, schema, sizes)
 
 
 Chances = tuple[float, float, float]

@@ -8,7 +8,7 @@ import dspy
 
 from .dimensions import DimensionSchema
 from .fhs import EVIDENCE
-from .prompting import build
+from .prompting import build_signature
 from .replies import Letter, Selection
 
 
@@ -17,7 +17,7 @@ def selector_signature(schema: DimensionSchema, prompts: str = "default") -> typ
     """Value, datatype, source context and the ranked candidates to at most 20 ids, best first."""
     inputs = {name: EVIDENCE[name] for name in ("value", "datatype", "source_context")}
     inputs["candidates"] = "the ranked candidates: rank, id, datatype, label, definition"
-    return build("selector", inputs, Selection, prompts, schema)
+    return build_signature("selector", inputs, Selection, prompts, schema)
 
 
 @lru_cache(maxsize=16)
@@ -25,4 +25,4 @@ def letter_signature(schema: DimensionSchema, prompts: str = "default") -> type[
     """Value, datatype, source context and at most 20 lettered candidates to the letter of the best."""
     inputs = {name: EVIDENCE[name] for name in ("value", "datatype", "source_context")}
     inputs["candidates"] = "the candidates: letter, id, datatype, label, definition"
-    return build("selector_letter", inputs, Letter, prompts, schema)
+    return build_signature("selector_letter", inputs, Letter, prompts, schema)

@@ -67,7 +67,7 @@ class Calibration:
         fitted_on: how many facts.
         taxonomy, fingerprint: the taxonomy's name and content that it was fitted on.
         setup: the kind of retriever, and a schema that is not the domain's own.
-        precedents: what the already-tagged facts were (:func:`precedents_print`); empty where none are used.
+        precedents: what the already-tagged facts were (:func:`precedents_fingerprint`); empty: none.
         split: the facts that it was fitted on.
         wanted, thresholds: for each wanted precision the least confidence that reached it on those facts,
             out of fold; None where none did.
@@ -161,7 +161,7 @@ class Calibration:
         return self
 
 
-def precedents_print(source: PrecedentSource | None) -> str:
+def precedents_fingerprint(source: PrecedentSource | None) -> str:
     """A hash of the files of already-tagged facts, also where a stored index was made from them; empty where
     there are none, or a file is not there."""
     if source is None or not all(path.is_file() for path in source.paths):

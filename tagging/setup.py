@@ -26,7 +26,7 @@ from ..retrievers.taxonomy import Taxonomy
 from ..signatures.dimensions import DimensionSchema, load_schema
 from ..signatures.induce import induce_schema
 from ..signatures.types import Fact
-from .calibration import Calibration, Thresholds, bundled_calibration, precedents_print
+from .calibration import Calibration, Thresholds, bundled_calibration, precedents_fingerprint
 from .inputs import DEFAULT
 from .models import ModelFolder, bundled_model
 from .precedents import PrecedentSource, bundled_precedents, domain_precedents
@@ -59,17 +59,17 @@ class Ready:
     """
 
     def __init__(self, row: Row, parts: Parts, narrow: Make) -> None:
-        from ..programs.methods import build
+        from ..programs.methods import build_program
 
         self.row, self.parts = row, parts
-        self._numbers = build(row.spec, replace(parts, retriever=narrow))
+        self._numbers = build_program(row.spec, replace(parts, retriever=narrow))
 
     @cached_property
     def words(self) -> Any:
         """The program over all concepts."""
-        from ..programs.methods import build
+        from ..programs.methods import build_program
 
-        return build(self.row.spec, self.parts)
+        return build_program(self.row.spec, self.parts)
 
     def seen(self, facts: Sequence[Fact], golds: Mapping[str, str]) -> dict[str, dict[str, bool]]:
         """What others' precedents have of the facts whose concept is known, by fact id; empty without any."""
@@ -215,7 +215,7 @@ class Setup:
                 raise InputError(reason, file=None if isinstance(own, Calibration) else own)
             tell(f"no confidence is given: the calibration of {program!r} {reason}")
             return None
-        if known.precedents and known.precedents != precedents_print(self.source):
+        if known.precedents and known.precedents != precedents_fingerprint(self.source):
             tell(
                 f"the confidence was fitted ({known.split}) with other precedents than these: it is a guide, "
                 "no probability; abduce calibrate fits one to yours"

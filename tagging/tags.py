@@ -120,7 +120,7 @@ class Tags(Sequence[Tag]):
 
     def to_json(self, top: int = 10) -> str:
         """One JSON object: what tagged, and the lines of the table; ``top`` concepts of each ranking."""
-        lines = [{name: _plain(cell) for name, cell in row.items()} for row in self.rows(top)]
+        lines = [{name: _scalar(cell) for name, cell in row.items()} for row in self.rows(top)]
         about = {"name": self.name, "program": self.program, "taxonomy": self.taxonomy.name}
         return json.dumps({**about, "tags": lines}, ensure_ascii=False)
 
@@ -199,7 +199,7 @@ class Tags(Sequence[Tag]):
         import pyarrow
 
         rows = list(self.rows(top))
-        return pyarrow.table({name: [_plain(row[name]) for row in rows] for name in COLUMNS})
+        return pyarrow.table({name: [_scalar(row[name]) for row in rows] for name in COLUMNS})
 
     def to_pandas(self, top: int = 10) -> pandas.DataFrame:
         """A data frame with the columns of the CSV file."""
@@ -208,5 +208,5 @@ class Tags(Sequence[Tag]):
         return pandas.DataFrame(list(self.rows(top)), columns=list(COLUMNS))
 
 
-def _plain(value: object) -> object:
+def _scalar(value: object) -> object:
     return value if value is None or isinstance(value, str | int | float) else str(value)

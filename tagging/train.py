@@ -25,7 +25,7 @@ from ..retrievers.towers.fit import Lesson, TowerSettings, reduced, train_towers
 from ..retrievers.towers.model import Quantised, Towers
 from ..retrievers.towers.vocabulary import Vocabulary
 from ..signatures.types import Concept
-from .weights import NAMED, Progress, Weights
+from .weights import NAMED, Progress, WeightFit
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ def train(
     companies = any(company_key(t.fact.company or "") for t in known)
     scopes: tuple[Literal["others", "own"], ...] = ("others", "own") if companies else ("others",)
     for scope in scopes:
-        learned = Weights(learned, precedents, parts, scope, many >= MANY).fit(sample, on_progress)
+        learned = WeightFit(learned, precedents, parts, scope, many >= MANY).fit(sample, on_progress)
     return learned
 
 

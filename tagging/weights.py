@@ -27,7 +27,7 @@ Progress = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done."""
 
 
-class Weights:
+class WeightFit:
     """Fits the weights of one scope on facts whose groups the judging towers have not seen."""
 
     def __init__(

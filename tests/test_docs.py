@@ -46,12 +46,12 @@ def test_the_examples_of_the_dspy_page_run(tmp_path, monkeypatch):
     assert (tmp_path / "fhs.json").exists()
     loaded = dspy.load("fhs-program", allow_pickle=True)
     assert loaded.dump_state() == names["compiled"].dump_state()
-    from abduce.programs.methods import Parts, build
+    from abduce.programs.methods import Parts, build_program
     from abduce.programs.presets import spec_named
 
     spec = spec_named("mine:FirstWords").changed({"K": 100, "options.words": 2})
     program = names["program"]
-    own = build(spec, Parts(lambda _: program.retriever, program.taxonomy, program.schema))
+    own = build_program(spec, Parts(lambda _: program.retriever, program.taxonomy, program.schema))
     assert own(fact=names["fact"]).trace.queries[0].text == "Short-term debt"
 
 

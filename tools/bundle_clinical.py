@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from abduce.data.build.icd10cm.build import build, jsonl_gz, with_profiles, write_all
+from abduce.data.build.icd10cm.build import build_icd10cm, jsonl_gz, with_profiles, write_all
 from abduce.data.icd10cm import compact_row
 from abduce.retrievers.files import read_jsonl
 
@@ -22,7 +22,7 @@ TARGET = Path(__file__).resolve().parents[1] / "data" / "bundled" / "clinical"
 
 def main(release: str, data: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        build(release, 2018, folder)
+        build_icd10cm(release, 2018, folder)
         name = "icd10cm_fy2018_taxonomy.jsonl.gz"
         rows = [row for _, row in read_jsonl(Path(folder) / name)]
     wanted = [compact_row(row) for row in rows]

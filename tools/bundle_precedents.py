@@ -13,7 +13,7 @@ from abduce.data.domains import DOMAINS
 from abduce.data.folder import DataFolder
 from abduce.retrievers.precedents.index import Precedents
 from abduce.retrievers.precedents.stored import write_precedents
-from abduce.tagging.calibration import precedents_print
+from abduce.tagging.calibration import precedents_fingerprint
 from abduce.tagging.precedents import domain_precedents, read_precedents
 from abduce.tagging.same_filing import filings_of
 
@@ -29,7 +29,7 @@ def main(data: str) -> None:
         about = f"{len(tagged):,} facts of {domain.name} {' and '.join(domain.precedents)}"
         folder = own.root / domain.name / "precedents"
         which = (taxonomy.name, taxonomy.content_hash)
-        made = precedents_print(source)
+        made = precedents_fingerprint(source)
         write_precedents(Precedents(tagged), filings_of(tagged), folder, which, about, made, overwrite=True)
         (folder / "__init__.py").write_text('"""Data files only."""\n')
         size = sum(path.stat().st_size for path in folder.iterdir())

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ...lm.check import Finding, check, usable
 from ...lm.options import lm_table
-from ...lm.profiles import Profile, Profiles
+from ...lm.profiles import ModelProfiles, Profile
 from ...lm.serve import VLLM, serve_command, shell_line
 from ...retrievers.errors import InputError, MissingExtra
 from ..terminal import Console
@@ -36,7 +36,7 @@ def read_profile(file: Path | None, given: Mapping[str, Any], stage: str = "") -
         given = {k: v for k, v in given.items() if k != "kind"}
     serve = {**(table.get("serve") or {}), **(given.get("serve") or {})}
     table = {**table, **given, **({"serve": serve} if serve else {})}
-    profiles = Profiles.read(table, file=file)
+    profiles = ModelProfiles.read(table, file=file)
     profile = (profiles.of(stage) if stage else profiles.default).profile
     if profile.kind == "none":
         raise InputError(

@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ...asking.answer import Answer, Judgement, Passage, Plan, Statement
+from ...asking.answer import Answer, CitedStatement, ContextJudgement, EvidencePassage, QueryPlan
 
 
 def question_page(answer: Answer) -> RenderableType:
@@ -101,7 +101,7 @@ def _statements(answer: Answer) -> RenderableType:
     return Group(Text(title, "italic"), table)
 
 
-def _statement(statement: Statement) -> Text:
+def _statement(statement: CitedStatement) -> Text:
     sign = "+" if statement.stance == "for" else "-"
     style = "italic" if statement.by == "words" else ""
     return Text(f"{sign} [{statement.document}] {statement.sentence}", style)
@@ -117,14 +117,14 @@ def _options(answer: Answer) -> RenderableType:
     return table
 
 
-def _judge(judge: Judgement) -> RenderableType:
+def _judge(judge: ContextJudgement) -> RenderableType:
     if judge.error:
         return Text(f"Judge: could not be asked ({judge.error}).")
     label, supports = judge.label or "no valid label", judge.selected or "no option"
     return Text(f"Judge: {label}; the context supports {supports}.")
 
 
-def _plan(plan: Plan) -> RenderableType:
+def _plan(plan: QueryPlan) -> RenderableType:
     table = Table()
     table.add_column("part")
     table.add_column("text", overflow="fold")
@@ -155,5 +155,5 @@ def _evidence(answer: Answer) -> RenderableType:
     return table
 
 
-def _where(item: Passage) -> str:
+def _where(item: EvidencePassage) -> str:
     return "\n".join(p for p in (item.title, item.id, item.url or item.source or "") if p)

@@ -12,12 +12,12 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ...eval.tables import Style, Table, shown
+from ...eval.tables import Table, TextStyle, shown
 
 BETWEEN = 2
 """Spaces behind a column."""
 
-TERMINAL = Style(
+TERMINAL = TextStyle(
     escape,
     "[bold]{}[/bold]".format,
     "[green]▲[/green]",

@@ -12,7 +12,7 @@ from ...retrievers.collection import Collection
 from ...retrievers.corpus import Corpus
 from ...retrievers.errors import InputError
 from ...retrievers.files import check_out
-from ...retrievers.registry import build
+from ...retrievers.registry import build_retriever
 from ...retrievers.taxonomy import Taxonomy
 from ..corpora import CORPORA, load_corpus
 from ..domains import DOMAINS
@@ -90,13 +90,13 @@ def build_index(
         raise InputError("exists already; give another folder, or --overwrite", file=out)
     collection = load_source(source, passages, data)
     if kind == "milvus":
-        retriever: Any = build(kind, collection, uri=str(out), progress=True, **settings)
+        retriever: Any = build_retriever(kind, collection, uri=str(out), progress=True, **settings)
         retriever.close()
         return [f"{len(collection):,} {collection.noun}s in {retriever.name!r} at {out}", *retriever.notes]
     if collection.kind == Corpus.kind:
         settings.setdefault("w_cov", 0.0)  # as everywhere for passages
     shown = {"progress": True} if kind == "dense" else {}
-    retriever = build(kind, collection, **{**shown, **settings})
+    retriever = build_retriever(kind, collection, **{**shown, **settings})
     retriever.save(out, overwrite)
     return [f"{len(collection):,} {collection.noun}s of {collection.name!r} in {out}"]
 

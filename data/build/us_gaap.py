@@ -72,7 +72,7 @@ class Built:
     lines: list[str]
 
 
-def build(
+def build_us_gaap(
     source: Path,
     out: Path,
     prefix: str = "us-gaap",

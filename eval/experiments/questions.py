@@ -17,7 +17,7 @@ from ...data.example import fingerprint
 from ...data.folder import DataFolder, file_fingerprint
 from ...data.parts import make_rag_parts
 from ...data.questions import BUNDLED, WORKED_EXAMPLE, named_questions
-from ...lm import Profiles, load
+from ...lm import ModelProfiles, load
 from ...programs.rag.judge import ContextJudge
 from ...programs.rag.presets import RAGParts, RAGSpec, build_rag, rag_method, rag_spec
 from ...programs.rag.prompts import own_prompts
@@ -178,7 +178,7 @@ def usable_judges(
     variables = os.environ if environment is None else environment
     found = []
     for judge in experiment.table.judge:
-        profile = Profiles.read(judge.lm).default.profile
+        profile = ModelProfiles.read(judge.lm).default.profile
         variable = profile.key_variable if profile.kind == "openai" else None
         if variable and not variables.get(variable):
             message = f"the judge {judge.name} needs the environment variable {variable}, which is not set"
@@ -196,7 +196,7 @@ def make_qa_rows(
     models: Mapping[str, Any],
     judges: Sequence[Judge],
     corpus: Corpus,
-    corpus_print: str,
+    corpus_fingerprint: str,
     ready: Callable[[str | None], None] = lambda model: None,
 ) -> list[Row]:
     """The runner's rows: methods within models, ``METHOD [MODEL]`` where models have names.
@@ -209,7 +209,7 @@ def make_qa_rows(
         models: the ``Models`` of each of the experiment's models, by name.
         judges: of the contexts.
         corpus: what is searched.
-        corpus_print: its fingerprint.
+        corpus_fingerprint: its fingerprint.
         ready: called with a row's model, None where it calls none; see :class:`Row`.
 
     Raises:
@@ -241,7 +241,7 @@ def make_qa_rows(
                 "config": spec.resolve().model_dump(mode="json"),
                 "retriever": sealed(retrieved, corpus) if spec.needs_retriever else None,
                 "reranker": dict(experiment.table.reranker) if spec.program == "rerank" else None,
-                "corpus": {"name": experiment.table.corpus, "fingerprint": corpus_print},
+                "corpus": {"name": experiment.table.corpus, "fingerprint": corpus_fingerprint},
                 "judges": judged if spec.needs_retriever else [],
             }
             try:

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from ...data.folder import DataFolder
-from ...lm import Profiles, load
+from ...lm import ModelProfiles, load
 from ...lm.models import Models
 from ...lm.use import meter_line
 from ...programs.calls import NoModel
@@ -128,7 +128,8 @@ def _models(experiment: AnyExperiment, cache: bool, closing: ExitStack) -> dict[
         InputError: an ``[lm]`` table is wrong, or a row calls a model and there is none.
     """
     profiles = {
-        name: Profiles.read(table, file=experiment.file) for name, table in experiment.table.models().items()
+        name: ModelProfiles.read(table, file=experiment.file)
+        for name, table in experiment.table.models().items()
     }
     needing = next((row.name for row in experiment.rows if row.spec.needs_model), None)
     if needing is None:

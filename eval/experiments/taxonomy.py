@@ -18,7 +18,7 @@ from ...data.folder import DataFolder, domain_named, file_fingerprint
 from ...data.kept import Chosen, FactsOf
 from ...data.own import OwnData, own_fingerprint
 from ...data.parts import make_parts
-from ...programs.methods import Parts, build, check_replay, method_named
+from ...programs.methods import Parts, build_program, check_replay, method_named
 from ...programs.presets import learns, scopes, spec_named
 from ...programs.shared_rows import shared_evidence
 from ...programs.spec import Spec
@@ -228,24 +228,24 @@ COSTLY = frozenset({"dense", "hybrid", "rerank", "milvus"})
 def make_rows(
     experiment: TaxonomyExperiment,
     parts: Parts,
-    taxonomy_print: str,
+    taxonomy_fingerprint: str,
     model: Any = None,
     out: Path | None = None,
     ready: Callable[[], None] | None = None,
-    precedents_print: str = "",
-    learned_print: str = "",
+    precedents_fingerprint: str = "",
+    learned_fingerprint: str = "",
 ) -> Sequence[Row]:
     """The runner's rows of an experiment.
 
     Args:
         experiment: with resolved rows.
         parts: shared by all rows.
-        taxonomy_print: fingerprint of the inventory.
+        taxonomy_fingerprint: fingerprint of the inventory.
         model: identity of the language model, part of the resume key of rows that call one.
         out: the run folder, from which rows that replay others read what earlier sessions did.
         ready: see :class:`Row`; of rows that call a model.
-        precedents_print: fingerprint of the already-tagged facts.
-        learned_print: fingerprint of what trained rows have learned.
+        precedents_fingerprint: fingerprint of the already-tagged facts.
+        learned_fingerprint: fingerprint of what trained rows have learned.
 
     Raises:
         InputError: a row with a setting that there is not, or whose replay cannot be.
@@ -273,7 +273,7 @@ def make_rows(
             "spec": spec.model_dump(mode="json"),
             "config": spec.resolve().model_dump(mode="json"),
             "retriever": sealed(retriever, parts.taxonomy),
-            "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_print},
+            "taxonomy": {"name": parts.taxonomy.name, "fingerprint": taxonomy_fingerprint},
             "schema": parts.under(spec.vocabulary).schema.fingerprint,
         }
         if spec.shared_evidence or spec.program == "fhs-table":
@@ -283,10 +283,10 @@ def make_rows(
             )
         if spec.state:
             settings["state"] = state_fingerprint(Path(spec.state))
-        if precedents_print and scopes(spec):
-            settings["precedents"] = precedents_print
-        if learned_print and learns(spec):
-            settings["learned"] = learned_print
+        if precedents_fingerprint and scopes(spec):
+            settings["precedents"] = precedents_fingerprint
+        if learned_fingerprint and learns(spec):
+            settings["learned"] = learned_fingerprint
         if base is not None:
             settings["replayed"] = base.identity("")
         prompts = None
@@ -318,7 +318,7 @@ def make_rows(
 def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: bool, seed: int) -> Any:
     parts = replace(parts, replay=lambda of: logs.named(of, seed))
     try:
-        program = build(spec, parts)
+        program = build_program(spec, parts)
     except ValueError as e:
         raise InputError(str(e), field=f"row {name!r}") from e
     if spec.state:
@@ -353,4 +353,4 @@ def _check(spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
     if spec.replay:
         check_replay(spec)
     elif not (costly or spec.state or scopes(spec)):
-        build(spec, parts)
+        build_program(spec, parts)

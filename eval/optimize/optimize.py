@@ -141,7 +141,7 @@ class _Material:
 
 
 def _facts(experiment: AnyExperiment, folder: DataFolder, split: str, measure: str) -> _Material:
-    from ...programs.methods import build
+    from ...programs.methods import build_program
 
     if split in ("test", "fincl", "cases"):
         raise InputError(f"nothing is tuned on the split {split!r}; choose dev or train", field="split")
@@ -151,7 +151,7 @@ def _facts(experiment: AnyExperiment, folder: DataFolder, split: str, measure: s
     def made() -> tuple[Any, Any]:
         from .metrics import TaxonomyMetric
 
-        return build(experiment.rows[0].spec, parts), TaxonomyMetric(measure, parts.profiles)
+        return build_program(experiment.rows[0].spec, parts), TaxonomyMetric(measure, parts.profiles)
 
     return _Material(restricted(folder.facts(domain, split), experiment.where), "facts", FACT_STAGES, made)
 

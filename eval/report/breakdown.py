@@ -12,7 +12,7 @@ from ...retrievers.errors import InputError
 from ..runs.comparison import NO_CONTEXTS
 from ..runs.run import Run
 from ..stats import holm, mean_sd
-from ..tables import Cell, Table, Value, p_value
+from ..tables import Table, TableCell, Value, p_value
 
 HEADLINES = ("MRR", "Acc", "R@10")
 """The measure that stands for quality where there is room for one: the first that a run has."""
@@ -89,7 +89,7 @@ def breakdown(run: Run, field: str, measure: str | None = None, intervals: bool 
         split = [np.where(mask, per_example, np.nan) for mask in masks.values()]
         found = run.bootstrap.intervals(split)
         cells = [
-            Cell(
+            TableCell(
                 i.mean,
                 low=i.low if intervals else None,
                 high=i.high if intervals else None,
@@ -118,15 +118,15 @@ def cost_table(run: Run) -> Table:
             reference = row.reference.get(name.replace("_", " "))
             mean = None if values is None else _nanmean(values)
             known = mean is not None or reference is not None
-            line.append(Cell(mean, digits=1, reference=reference) if known else None)
+            line.append(TableCell(mean, digits=1, reference=reference) if known else None)
         seconds = row.seconds[~np.isnan(row.seconds)]
         if len(seconds):
-            line += [Cell(float(seconds.mean()), 4), Cell(float(np.quantile(seconds, 0.95)), 4)]
+            line += [TableCell(float(seconds.mean()), 4), TableCell(float(np.quantile(seconds, 0.95)), 4)]
         else:
             line += [None, None]
         walls = row.walls()
         wall, sd = mean_sd(walls) if walls else (None, None)
-        rows.append([*line, Cell(wall, 1, sd=sd)])
+        rows.append([*line, TableCell(wall, 1, sd=sd)])
     columns = ["row", *(n.replace("_", " ") for n in names), "seconds", "95th %", "whole run (s)"]
     return Table(columns, rows, title="Cost per example")
 
@@ -163,7 +163,9 @@ def against(run: Run, baseline: str, measures: Sequence[str] | None = None) -> T
         for m in wanted:
             d = comparison.differences.get(m)
             line += (
-                ["", ""] if d is None else [Cell(d.mean, low=d.low, high=d.high), p_value(adjusted[m][name])]
+                ["", ""]
+                if d is None
+                else [TableCell(d.mean, low=d.low, high=d.high), p_value(adjusted[m][name])]
             )
         counts = comparison.counts.get("Acc")
         line += [counts.helped, counts.harmed, p_value(counts.p)] if counts else ["", "", ""]

@@ -17,7 +17,7 @@ from ...programs.rag.rule import Rule
 from ...retrievers.errors import InputError
 from ...tagging.calibration import Acceptance, risk_coverage
 from ..fitting import WANTED, fit_rule, sureness
-from ..tables import Cell, Table, Value, p_value
+from ..tables import Table, TableCell, Value, p_value
 from ..utility import effect
 from .published import DATASET_NAMES, NO_RETRIEVAL, PublishedRow, clusters_beside, published_rows
 
@@ -141,27 +141,27 @@ class Replay:
         without, with_ = self.right(a.without for a in self.arms), self.right(a.with_ for a in self.arms)
         bound = [a or b for a, b in zip(without, with_, strict=True)]
         alone = self.right(self.alone)
-        yield from (Cell(float(np.mean(x))) for x in (without, with_, alone, ours, bound))
+        yield from (TableCell(float(np.mean(x))) for x in (without, with_, alone, ours, bound))
         for arm in (without, with_):
             found = effect(ours, arm, self.clusters)
             d = found.difference
-            yield Cell(d.mean, low=d.low, high=d.high)
+            yield TableCell(d.mean, low=d.low, high=d.high)
             yield from (found.counts.helped, found.counts.harmed, p_value(found.counts.p))
 
     def confidence_line(self) -> Iterator[Value]:
         """Accuracy by agreement, calibration, and what can be accepted."""
         right = self.right(self.chosen)
         found = sureness(self.sure, right, self.thresholds)
-        yield Cell(found.accuracy)
+        yield TableCell(found.accuracy)
         for agree in (True, False):
             inside = [r for r, a in zip(right, self.arms, strict=True) if a.agree is agree]
             yield len(inside)
-            yield Cell(float(np.mean(inside))) if inside else None
-        yield Cell(found.error)
+            yield TableCell(float(np.mean(inside))) if inside else None
+        yield TableCell(found.error)
         for applied, best in zip(found.at_threshold, found.accepted, strict=True):
-            yield Cell(applied.coverage)
-            yield None if applied.precision is None else Cell(applied.precision)
-            yield Cell(best.coverage)
+            yield TableCell(applied.coverage)
+            yield None if applied.precision is None else TableCell(applied.precision)
+            yield TableCell(best.coverage)
 
 
 def _choice_table(rows: Sequence[Sequence[Value]]) -> Table:

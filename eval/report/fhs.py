@@ -18,7 +18,7 @@ from ...retrievers.concept_ids import strip_namespace
 from ..runs.outcome import RowResult
 from ..runs.run import Run
 from ..stats import Floats, mean_sd
-from ..tables import Cell, Table, Value
+from ..tables import Table, TableCell, Value
 from .fhs_contrasts import case_heads, coverage_interaction, failing_labels, headroom, within_groups
 from .fhs_figures import Rounds, RowFigures, SeedFigures, figures
 
@@ -197,10 +197,10 @@ def end_table(run: Run, rows: Sequence[RowFigures]) -> Table:
     return Table(["row", "selector", *ENDS], body, "Where the rows end")
 
 
-def _measured(row: RowResult, measure: str, reference: float | None) -> Cell:
+def _measured(row: RowResult, measure: str, reference: float | None) -> TableCell:
     """A measure of the main table again, beside the analysis's own reference or that of the measure."""
     mean, sd = row.mean(measure) if measure in row.values else (None, None)
-    return Cell(mean, sd=sd, reference=row.reference.get(measure) if reference is None else reference)
+    return TableCell(mean, sd=sd, reference=row.reference.get(measure) if reference is None else reference)
 
 
 def rounds_table(run: Run, rows: Sequence[RowFigures]) -> Table:
@@ -221,14 +221,14 @@ def rounds_table(run: Run, rows: Sequence[RowFigures]) -> Table:
         for column, values in zip((FIRST, *middle, LAST), after, strict=True):
             known = [float(v[~np.isnan(v)].mean()) for v in values if not np.isnan(v).all()]
             mean, sd = mean_sd(known)
-            recalls.append(Cell(mean, sd=sd, reference=r.reference.get(column)))
+            recalls.append(TableCell(mean, sd=sd, reference=r.reference.get(column)))
         cells = [
             r.cell("churn", lambda s: _over_episodes(s, lambda x: x.churn)),
             r.cell("rounds used", lambda s: _over_episodes(s, lambda x: x.used)),
             r.cell("full budget", lambda s: _over_episodes(s, lambda x: x.used == x.budget)),
             r.cell("round one only", lambda s: _over_episodes(s, lambda x: x.used == 1)),
         ]
-        difference = Cell(d.mean, low=d.low, high=d.high, reference=r.reference.get("difference"))
+        difference = TableCell(d.mean, low=d.low, high=d.high, reference=r.reference.get("difference"))
         body.append([r.name, d.n, *recalls, difference, *cells])
     columns = ["row", "n", FIRST, *middle, LAST, *ROUNDS[2:]]
     notes = [
@@ -294,10 +294,10 @@ def _retriever(run: Run, row: str) -> Any:
     return run[row].settings.get("retriever")
 
 
-def _gaps(gaps: Sequence[float]) -> tuple[int, Cell | None, Cell | None]:
+def _gaps(gaps: Sequence[float]) -> tuple[int, TableCell | None, TableCell | None]:
     if not gaps:
         return 0, None, None
-    return len(gaps), Cell(sum(gaps) / len(gaps)), Cell(sum(g > 0 for g in gaps) / len(gaps))
+    return len(gaps), TableCell(sum(gaps) / len(gaps)), TableCell(sum(g > 0 for g in gaps) / len(gaps))
 
 
 def _gold_scores(run: Run, row: str) -> dict[str, tuple[float, bool]]:

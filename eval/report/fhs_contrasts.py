@@ -9,7 +9,7 @@ import numpy as np
 
 from ...retrievers.concept_ids import strip_namespace
 from ..runs.run import Run
-from ..tables import Cell, Table, Value, p_value
+from ..tables import Table, TableCell, Value, p_value
 from .breakdown import against, group_fields, referenced
 from .parts import subset
 
@@ -48,13 +48,13 @@ def coverage_interaction(run: Run) -> Table:
         for m in shown:
             gain = run[name].per_example(m) - run[name + WITHOUT].per_example(m)
             [found] = run.bootstrap.differences(gain, np.zeros_like(gain))
-            line.append(Cell(found.mean, low=found.low, high=found.high))
+            line.append(TableCell(found.mean, low=found.low, high=found.high))
             if base is None or name == base:
                 line += [None, None]
                 continue
             raw = run[base].per_example(m) - run[base + WITHOUT].per_example(m)
             [d] = run.bootstrap.differences(gain, raw)
-            line += [Cell(d.mean, low=d.low, high=d.high), p_value(d.p)]
+            line += [TableCell(d.mean, low=d.low, high=d.high), p_value(d.p)]
         body.append(line)
     columns = ["row", *(c for m in shown for c in (f"{m} gain", f"{m} beyond {base}", f"{m} p"))]
     notes = [
@@ -80,7 +80,10 @@ def headroom(run: Run) -> Table:
             for m in shown:
                 bound, own = oracle.mean(m)[0], row.mean(m)[0]
                 d = found[m]
-                line += [Cell(d.mean, low=d.low, high=d.high), Cell(own / bound) if bound > 0 else None]
+                line += [
+                    TableCell(d.mean, low=d.low, high=d.high),
+                    TableCell(own / bound) if bound > 0 else None,
+                ]
             body.append(line)
     columns = ["bound", "row", *(c for m in shown for c in (f"H({m})", f"A({m})"))]
     notes = [
@@ -136,8 +139,8 @@ def case_heads(run: Run) -> Iterator[Table]:
                     f"{ids[i]} (gold)" if ids[i] == gold else ids[i],
                     rank[ids[i]],
                     i + 1,
-                    *(Cell(float(v)) for v in (parts["fused_norm"][i], parts["support"][i])),
-                    Cell(float(ranking["scores"][i])),
+                    *(TableCell(float(v)) for v in (parts["fused_norm"][i], parts["support"][i])),
+                    TableCell(float(ranking["scores"][i])),
                 ]
                 for i in shown
             ]

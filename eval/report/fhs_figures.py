@@ -19,7 +19,7 @@ from ..runs.replay import trace_of
 from ..runs.run import Run
 from ..runs.taxonomy_codec import pools
 from ..stats import mean_sd
-from ..tables import Cell, Value
+from ..tables import TableCell, Value
 
 HEAD = 10
 """A hypothesis is wrong where gold is not so high in its own list."""
@@ -189,14 +189,14 @@ class RowFigures:
         """A value under each seed that has one."""
         return [v for v in map(of, self.seeds.values()) if v is not None]
 
-    def cell(self, column: str, of: Callable[[SeedFigures], float | None]) -> Cell | None:
+    def cell(self, column: str, of: Callable[[SeedFigures], float | None]) -> TableCell | None:
         """The mean of a value over seeds (with its deviation where there are several), beside the paper's
         number of that column; None without either."""
         values, reference = self.per_seed(of), self.reference.get(column)
         if not values:
-            return None if reference is None else Cell(None, reference=reference)
+            return None if reference is None else TableCell(None, reference=reference)
         mean, sd = mean_sd(values)
-        return Cell(mean, sd=sd, reference=reference)
+        return TableCell(mean, sd=sd, reference=reference)
 
     def count(self, of: Callable[[SeedFigures], int]) -> Value:
         """A count under one seed; under several, its mean and deviation."""
@@ -206,7 +206,7 @@ class RowFigures:
         if not values:
             return None
         mean, sd = mean_sd(values)
-        return Cell(mean, 1, sd=sd)
+        return TableCell(mean, 1, sd=sd)
 
 
 def figures(run: Run) -> list[RowFigures]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...data.questions import DATASETS, read_questions
 from ...retrievers.errors import InputError
 from ...retrievers.files import read_jsonl, require
-from ..tables import Cell, Table, Value, p_value
+from ..tables import Table, TableCell, Value, p_value
 from ..utility import Effect, effect
 
 NO_RETRIEVAL = "cot"
@@ -161,9 +161,9 @@ def predictions_table(
         rows.append(
             [
                 f"{name}, n={len(a.ids):,}",
-                Cell(base.mean, low=base.low, high=base.high),
-                Cell(accuracy.mean, low=accuracy.low, high=accuracy.high),
-                Cell(gain.mean, low=gain.low, high=gain.high),
+                TableCell(base.mean, low=base.low, high=base.high),
+                TableCell(accuracy.mean, low=accuracy.low, high=accuracy.high),
+                TableCell(gain.mean, low=gain.low, high=gain.high),
                 counts.helped,
                 counts.harmed,
                 p_value(counts.p),

@@ -12,7 +12,7 @@ from ..runs.outcome import RowResult
 from ..runs.question_codec import GOLD_TOKENS, LABEL_MEASURES
 from ..runs.run import Run
 from ..stats import paired_counts
-from ..tables import Cell, Table, Value, p_value
+from ..tables import Table, TableCell, Value, p_value
 from ..utility import Labels, agreement, effect, label_shares, macro, subset_gains
 from .cells import CellOf, Mask, cells_of, counterpart, method_of
 from .trends import trend_table
@@ -77,10 +77,10 @@ def cell_table(cells: Sequence[CellOf], measure: str, title: str) -> Table:
         for dataset in datasets:
             found = [mean.get((method, m, dataset), mean.get((method, "", dataset), nan)) for m in models]
             every += found
-            line += [Cell(v) for v in found]
+            line += [TableCell(v) for v in found]
             if len(models) > 1:
-                line.append(Cell(macro(found)))
-        rows.append([*line, Cell(macro(every))] if len(datasets) > 1 else line)
+                line.append(TableCell(macro(found)))
+        rows.append([*line, TableCell(macro(every))] if len(datasets) > 1 else line)
     columns = ["row"]
     for dataset in datasets:
         columns += [f"{dataset} {m}".strip() for m in models.values()]
@@ -100,8 +100,8 @@ def label_table(judged: Sequence[CellOf], given: Mapping[str, Counter[str]]) -> 
     for c in judged:
         shares = label_shares(c.labels())
         line: list[Value] = [c.name, shares.n]
-        line += [Cell(shares.share(label)) for label in UtilityLabel]
-        rows.append([*line, Cell(shares.unjudged_share), Cell(shares.dur)])
+        line += [TableCell(shares.share(label)) for label in UtilityLabel]
+        rows.append([*line, TableCell(shares.unjudged_share), TableCell(shares.dur)])
     notes = [UNJUDGED_NOTE]
     for row, counts in given.items():
         told = ", ".join(f"{label} {counts[str(label)]}" for label in UtilityLabel)
@@ -122,8 +122,11 @@ def average_label_table(judged: Sequence[CellOf]) -> Table:
             inside = [c for c in judged if c.method == method and dataset in (None, c.dataset)]
             shares = [label_shares(c.labels()) for c in inside]
             line: list[Value] = [method if dataset is None else f"  {dataset}", len(inside)]
-            line += [Cell(macro([s.share(label) for s in shares])) for label in UtilityLabel]
-            line += [Cell(macro([s.unjudged_share for s in shares])), Cell(macro([s.dur for s in shares]))]
+            line += [TableCell(macro([s.share(label) for s in shares])) for label in UtilityLabel]
+            line += [
+                TableCell(macro([s.unjudged_share for s in shares])),
+                TableCell(macro([s.dur for s in shares])),
+            ]
             rows.append(line)
     columns = ["row", "cells", *(str(label) for label in LABEL_MEASURES), "unjudged", "DUR"]
     return Table(columns, rows, title="Context utility, averaged over cells", notes=[UNJUDGED_NOTE])
@@ -140,8 +143,8 @@ def effect_table(cells: Sequence[CellOf], no_rag: str, clusters: Sequence[Hashab
         d, counts = found.difference, found.counts
         rows.append(
             [
-                c.name, Cell(found.baseline.mean), Cell(found.accuracy.mean),
-                Cell(d.mean, low=d.low, high=d.high), counts.helped, counts.harmed, p_value(counts.p),
+                c.name, TableCell(found.baseline.mean), TableCell(found.accuracy.mean),
+                TableCell(d.mean, low=d.low, high=d.high), counts.helped, counts.harmed, p_value(counts.p),
             ]
         )  # fmt: skip
     columns = ["row", no_rag, "Acc", "difference", "helped", "harmed", "p"]
@@ -167,7 +170,7 @@ def headline_table(cells: Sequence[CellOf], over: Sequence[str]) -> Table:
                         other = counterpart(c, cells, base)
                         if other is not None and other.row is not c.row:
                             gains.append(c.mean("Acc") - other.mean("Acc"))
-                line.append(Cell(macro(gains)) if gains else None)
+                line.append(TableCell(macro(gains)) if gains else None)
         rows.append(line)
     columns = ["row", *(f"{d} over {base}".strip() for base in over for d in datasets)]
     return Table(columns, rows, title="Gains in accuracy, averaged over models")
@@ -185,13 +188,17 @@ def gain_table(
             continue
         line: list[Value] = [c.name]
         for g in subset_gains(c.right(), base.right(), c.labels(), _some(clusters, c.mask)):
-            line += [g.n, Cell(g.accuracy.mean), Cell(g.gain.mean, low=g.gain.low, high=g.gain.high)]
+            line += [
+                g.n,
+                TableCell(g.accuracy.mean),
+                TableCell(g.gain.mean, low=g.gain.low, high=g.gain.high),
+            ]
             every[g.label].append((g.accuracy.mean, g.gain.mean))
         rows.append(line)
     if len(rows) > 1:
         line = ["average of cells"]
         for pairs in every.values():
-            line += [None, Cell(macro([a for a, _ in pairs])), Cell(macro([b for _, b in pairs]))]
+            line += [None, TableCell(macro([a for a, _ in pairs])), TableCell(macro([b for _, b in pairs]))]
         rows.append(line)
     columns = ["row"]
     for label in LABEL_MEASURES:
@@ -218,7 +225,7 @@ def hypothesis_table(run: Run) -> Table | None:
             else:
                 left["right" if right else "was right" if key == gold[record["id"]] else "neither"] += 1
         if n := kept + left.total():
-            shares = [Cell(kept_right / kept) if kept else None, Cell(left.total() / n)]
+            shares = [TableCell(kept_right / kept) if kept else None, TableCell(left.total() / n)]
             rows.append([row.name, n, *shares, *(left[k] for k in ("right", "was right", "neither"))])
     if not rows:
         return None
@@ -252,8 +259,8 @@ def choice_table(run: Run) -> Table | None:
         if not chosen:
             continue
         line: list[Value] = [row.name, len(chosen), taken["agree"], taken["with"]]
-        line += [Cell(sum(x) / len(x)) for x in (arms["without"], arms["with"], chosen)]
-        line.append(Cell(sum(map(any, zip(*arms.values(), strict=True))) / len(chosen)))
+        line += [TableCell(sum(x) / len(x)) for x in (arms["without"], arms["with"], chosen)]
+        line.append(TableCell(sum(map(any, zip(*arms.values(), strict=True))) / len(chosen)))
         for answers in arms.values():
             counts = paired_counts([float(x) for x in chosen], [float(x) for x in answers])
             line += [counts.helped, counts.harmed]
@@ -294,12 +301,12 @@ def agreement_tables(run: Run, names: Sequence[str]) -> Iterator[Table]:
             found = agreement(a, b)
         except ValueError:
             continue
-        rows.append([row.name, found.n, Cell(found.agreed), Cell(found.kappa)])
+        rows.append([row.name, found.n, TableCell(found.agreed), TableCell(found.kappa)])
         first, second = first + list(a), second + list(b)
     if not rows:
         return
     total = agreement(first, second)
-    rows.append(["all", total.n, Cell(total.agreed), Cell(total.kappa)])
+    rows.append(["all", total.n, TableCell(total.agreed), TableCell(total.kappa)])
     title = f"Agreement of {names[0]} and {names[1]}"
     yield Table(["row", "n", "agreed", "kappa"], rows, title=title)
     body: list[list[Value]] = [[str(a), *total.table[a].values()] for a in UtilityLabel]

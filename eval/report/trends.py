@@ -106,14 +106,14 @@ def _accuracy(cells: Sequence[CellOf]) -> Iterator[Trend]:
     if acc.has("Rewriting", "HyDE", "MAIN-RAG"):
         means = {p: acc.average(p) for p in ("Rewriting", "HyDE", "MAIN-RAG")}
         holds = min(means["Rewriting"], means["HyDE"]) > means["MAIN-RAG"]
-        yield Trend("Rewriting and HyDE are above MAIN-RAG on average", holds, _plain(means))
+        yield Trend("Rewriting and HyDE are above MAIN-RAG on average", holds, _three_digits(means))
     if acc.has("MAIN-RAG", "No-RAG (CoT)"):
         means = {p: acc.average(p) for p in ("MAIN-RAG", "No-RAG (CoT)")}
         holds = means["MAIN-RAG"] < means["No-RAG (CoT)"]
-        yield Trend("MAIN-RAG is below No-RAG (CoT) on average", holds, _plain(means))
+        yield Trend("MAIN-RAG is below No-RAG (CoT) on average", holds, _three_digits(means))
 
 
-def _plain(values: dict[str, float]) -> str:
+def _three_digits(values: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in values.items())
 
 
@@ -126,7 +126,7 @@ def _utility(cells: Sequence[CellOf]) -> Iterator[Trend]:
     if dur.has("MAIN-RAG") and (rest := dur.others("MAIN-RAG")):
         means = {p: dur.average(p) for p in ("MAIN-RAG", *rest)}
         lowest = all(means["MAIN-RAG"] < means[p] for p in rest)
-        yield Trend("MAIN-RAG has the lowest decision-useful rate on average", lowest, _plain(means))
+        yield Trend("MAIN-RAG has the lowest decision-useful rate on average", lowest, _three_digits(means))
     if dur.has("HCQR") and others:
         yield from _shares(judged, others)
     if gains := [g for c in judged if (g := _gains(c, cells))]:
@@ -149,7 +149,7 @@ def _shares(judged: Sequence[CellOf], others: Sequence[str]) -> Iterator[Trend]:
             for p in ("HCQR", *others)
         }
         holds = means["HCQR"] == best(list(means.values()))
-        yield Trend(f"HCQR has the {word} {label} contexts", holds, _plain(means))
+        yield Trend(f"HCQR has the {word} {label} contexts", holds, _three_digits(means))
 
 
 def _gains(cell: CellOf, cells: Sequence[CellOf]) -> tuple[float, float, float] | None:

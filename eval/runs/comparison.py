@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..stats import Difference, PairedCounts
-from ..tables import Cell, Table, Value, p_value
+from ..tables import Table, TableCell, Value, p_value
 
 NO_CONTEXTS = (
     "All examples are of one source context: there is nothing to resample, so there is no interval and no p."
@@ -36,7 +36,7 @@ class Comparison:
             helped: list[Value] = (
                 [counts.helped, counts.harmed, p_value(counts.p)] if counts else ["", "", ""]
             )
-            rows.append([name, d.n, Cell(d.mean, low=d.low, high=d.high), p_value(d.p), *helped])
+            rows.append([name, d.n, TableCell(d.mean, low=d.low, high=d.high), p_value(d.p), *helped])
         columns = ["measure", "n", "difference [95%]", "p", "helped", "harmed", "McNemar p"]
         notes = [NO_CONTEXTS] if any(math.isnan(d.p) for d in self.differences.values()) else []
         return Table(columns, rows, title=f"{self.a} minus {self.b}", notes=notes)

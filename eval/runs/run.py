@@ -17,7 +17,7 @@ from ...retrievers.errors import InputError
 from ...retrievers.files import read_toml
 from ...retrievers.outside import read_bytes
 from ..stats import ClusterBootstrap, holm, paired_counts
-from ..tables import Cell, Mark, Table, Value
+from ..tables import Mark, Table, TableCell, Value
 from .comparison import NO_CONTEXTS, Comparison
 from .folder import RunFolder
 from .log import read_latest, read_lines, readable
@@ -213,13 +213,15 @@ class Run:
             for m in self.measures:
                 reference = entry.get("reference", {}).get(m)
                 if m not in entry:
-                    line.append(None if reference is None else Cell(None, reference=reference))
+                    line.append(None if reference is None else TableCell(None, reference=reference))
                     continue
                 low, high = entry["intervals"][m] if intervals else (None, None)
                 is_best = best and len(summary) > 1 and entry[m] == top[m] and top[m] > 0
                 sd, mark = entry.get("sd", {}).get(m), marks.get(m, {}).get(entry["row"], "")
                 line.append(
-                    Cell(entry[m], low=low, high=high, sd=sd, reference=reference, mark=mark, best=is_best)
+                    TableCell(
+                        entry[m], low=low, high=high, sd=sd, reference=reference, mark=mark, best=is_best
+                    )
                 )
             body.append(line)
         columns = ["row", "n", *(title for title, _ in problems), *self.measures]

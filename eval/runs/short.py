@@ -110,7 +110,7 @@ def _short_ranking(ranking: Mapping[str, Any], trace: Mapping[str, Any], pool: P
         assert config is not None
         by_id = dict(zip(ids, support, strict=True))
         made = final_ranking(pool, by_id, config.beta)
-        if _plain(made) == {**ranking, "ids": ids, "scores": scores, "components": parts}:
+        if _ranking_record(made) == {**ranking, "ids": ids, "scores": scores, "components": parts}:
             values = list(dict.fromkeys(support))
             return {
                 "values": exactly(values),
@@ -133,7 +133,7 @@ def _whole_ranking(ranking: Record, trace: Mapping[str, Any], pool: Pool | None)
         assert config is not None
         values = floats(ranking["values"])
         support = {i: values[v] for i, v in zip(pool.ids, ranking["support"], strict=True)}
-        return _plain(final_ranking(pool, support, config.beta))
+        return _ranking_record(final_ranking(pool, support, config.beta))
     if isinstance(ranking.get("ids"), int):
         same = trace["rankings"][ranking["ids"]]
         return {**ranking, "ids": [names[p] for p in same["ids"]], "scores": same["scores"]}
@@ -143,7 +143,7 @@ def _whole_ranking(ranking: Record, trace: Mapping[str, Any], pool: Pool | None)
     return ranking
 
 
-def _plain(ranking: Ranking) -> Record:
+def _ranking_record(ranking: Ranking) -> Record:
     return {
         "ids": list(ranking.ids),
         "scores": ranking.scores.tolist(),

@@ -56,7 +56,7 @@ def narrowed(signature: Any, field: str, values: tuple[str, ...]) -> Any:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenAnswer:
     """What the generator gave: the question's own key of the chosen option, or "" where the reply was dropped
     (``dropped_replies``) or names no option (``answer_off_options``); its reasoning; what it cites."""
 
@@ -110,7 +110,7 @@ class AnswerGenerator(Part):
         trace: Trace,
         hypothesis: str = "",
         cite: bool = True,
-    ) -> Given:
+    ) -> GivenAnswer:
         """One answer; ``cite`` false asks a generator that cites with the shorter prompt that does not."""
         predictor = self.answer if cite or self.uncited is None else self.uncited
         inputs: dict[str, Any] = {"question": question.text}
@@ -124,7 +124,7 @@ class AnswerGenerator(Part):
             shown = {**inputs, "options": str(choices)}
             reply = await ask(asked, trace, Stage.ANSWER, signature=signature, **shown)
         if reply is None:
-            return Given()
+            return GivenAnswer()
         if isinstance(reply, Measured):
             found = option_probabilities(reply.tokens, choices.letters)
             trace.notes["probabilities"] = found and {choices.keys[x]: p for x, p in found.items()}
@@ -132,7 +132,7 @@ class AnswerGenerator(Part):
         key = choices.key(reply.answer_choice)
         if key is None:
             trace.count("answer_off_options")
-        return Given(key or "", reply.step_by_step_thinking, getattr(reply, "evidence", ()))
+        return GivenAnswer(key or "", reply.step_by_step_thinking, getattr(reply, "evidence", ()))
 
 
 class QuestionProgram(Stateful):
@@ -205,7 +205,7 @@ class RAG(QuestionProgram):
         choices = checked_choices(completed) if c.answer or completed.options else Choices.of({})
         fused = await self.retrieve(completed, trace)
         room = c.window - c.output - c.reserve - self.count(question.text) - self.count(str(choices))
-        given = Given()
+        given = GivenAnswer()
         attempts = [(share, c.cite) for share in WINDOW_SHARES]
         if c.cite:  # the prompt that cites is the longer one
             attempts += [(share, False) for share in WINDOW_SHARES]

@@ -68,7 +68,9 @@ def same_text(passage: PassageLike) -> str:
     return " ".join(passage.content.casefold().split())
 
 
-def fuse(rankings: Mapping[str, Ranking], passages: Passages, budget: int, *, in_turn: bool = False) -> Fused:
+def fuse_queries(
+    rankings: Mapping[str, Ranking], passages: Passages, budget: int, *, in_turn: bool = False
+) -> Fused:
     """The union in query order, then rank, first occurrence kept, cut to ``budget`` passages.
 
     A passage is a duplicate by its id or by its text (corpora repeat pages under several ids); what a

@@ -24,7 +24,7 @@ from ..stages import Stage
 from ..trace import Trace
 from .base import RAG, narrowed
 from .config import HCQRConfig
-from .context import CountTokens, Fused, Passages, estimate_tokens, fuse
+from .context import CountTokens, Fused, Passages, estimate_tokens, fuse_queries
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class HCQR(RAG):
             "queries": dict(plan.queries),
         }
         used = {name: text for name, text in plan.queries.items() if name != self.config.drop}
-        return fuse(self.search(used, self.config.per_query, trace), self.passages, self.config.B_max)
+        return fuse_queries(self.search(used, self.config.per_query, trace), self.passages, self.config.B_max)
 
     def exposed(self, trace: Trace) -> str:
         return str(trace.notes.get("plan", {}).get("working_hypothesis", ""))

@@ -169,7 +169,7 @@ def _answer(utility: Utility, trace: Trace) -> dspy.Prediction:
     return dspy.Prediction(utility=utility, label=utility.label, trace=trace)
 
 
-def evidence_of(notes: Mapping[str, Any]) -> tuple[Evidence, ...]:
+def recorded_evidence(notes: Mapping[str, Any]) -> tuple[Evidence, ...]:
     """The context that a trace's notes recorded, for judging a finished run."""
     return tuple(
         Evidence(item["id"], tuple((str(name), int(rank)) for name, rank in item["sources"]))

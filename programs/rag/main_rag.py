@@ -87,7 +87,7 @@ def yes_no_margin(tokens: Sequence[Token] | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedDocument:
     """One document's tentative answer (a letter) and verdict; None where a call was dropped."""
 
     answer: str | None
@@ -151,15 +151,15 @@ class MainRAG(RAG):
 
     async def _judge(
         self, question: Question, choices: Choices, id_: str, index: int, trace: Trace
-    ) -> Judged:
+    ) -> JudgedDocument:
         try:
             return await self._judged(question, choices, id_, index, trace)
         except ContextWindowExceededError:
-            return Judged(None, None)
+            return JudgedDocument(None, None)
 
     async def _judged(
         self, question: Question, choices: Choices, id_: str, index: int, trace: Trace
-    ) -> Judged:
+    ) -> JudgedDocument:
         document = show(1, self.passages[id_])
         tentative = await ask_for_option(
             self.predictor,
@@ -171,7 +171,7 @@ class MainRAG(RAG):
             document=document,
         )
         if tentative is None:
-            return Judged(None, None)
+            return JudgedDocument(None, None)
         letter = choices.letter(tentative.answer_choice)
         shown = f"{letter}. {choices.texts[letter]}" if letter else tentative.answer_choice
         verdict = await ask(
@@ -184,7 +184,7 @@ class MainRAG(RAG):
             document=document,
             tentative_answer=shown,
         )
-        return Judged(letter, verdict)
+        return JudgedDocument(letter, verdict)
 
 
 def keep_at_or_above_mean(scores: Sequence[float | None]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...signatures.types import Question
 from ..trace import Trace
 from .base import RAG
-from .context import Fused, fuse
+from .context import Fused, fuse_queries
 
 
 class OptionEvidence(RAG):
@@ -18,4 +18,4 @@ class OptionEvidence(RAG):
     async def retrieve(self, question: Question, trace: Trace) -> Fused:
         queries = {**question.options, "question": question.text}
         found = self.search(queries, self.config.B_max, trace)
-        return fuse(found, self.passages, self.config.B_max, in_turn=True)
+        return fuse_queries(found, self.passages, self.config.B_max, in_turn=True)

@@ -103,7 +103,7 @@ class RAGMethod:
     cls: type[Any]
 
 
-def _plain(cls: type[Any]) -> Build:
+def _retrieving(cls: type[Any]) -> Build:
     def build(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> Any:
         return cls(parts.retriever(spec.retriever), parts.passages, config, count=parts.count)
 
@@ -129,15 +129,15 @@ def _no_rag(spec: RAGSpec, parts: RAGParts, config: RAGConfig) -> NoRAG:
 
 RAG_PROGRAMS: dict[str, RAGMethod] = {
     "no-rag": RAGMethod(RAGConfig, _no_rag, NoRAG),
-    "simple": RAGMethod(RAGConfig, _plain(SimpleRAG), SimpleRAG),
-    "simple + options": RAGMethod(RAGConfig, _plain(SimpleRAGWithOptions), SimpleRAGWithOptions),
-    "evidence": RAGMethod(RAGConfig, _plain(OptionEvidence), OptionEvidence),
-    "rewriting": RAGMethod(RewritingConfig, _plain(Rewriting), Rewriting),
-    "hyde": RAGMethod(HyDEConfig, _plain(HyDE), HyDE),
+    "simple": RAGMethod(RAGConfig, _retrieving(SimpleRAG), SimpleRAG),
+    "simple + options": RAGMethod(RAGConfig, _retrieving(SimpleRAGWithOptions), SimpleRAGWithOptions),
+    "evidence": RAGMethod(RAGConfig, _retrieving(OptionEvidence), OptionEvidence),
+    "rewriting": RAGMethod(RewritingConfig, _retrieving(Rewriting), Rewriting),
+    "hyde": RAGMethod(HyDEConfig, _retrieving(HyDE), HyDE),
     "rerank": RAGMethod(RerankConfig, _rerank, RerankRAG),
-    "main-rag": RAGMethod(MainRAGConfig, _plain(MainRAG), MainRAG),
+    "main-rag": RAGMethod(MainRAGConfig, _retrieving(MainRAG), MainRAG),
     "hcqr": RAGMethod(HCQRConfig, _hcqr, HCQR),
-    "hcqr or cot": RAGMethod(EitherConfig, _plain(HCQROrCoT), HCQROrCoT),
+    "hcqr or cot": RAGMethod(EitherConfig, _retrieving(HCQROrCoT), HCQROrCoT),
 }
 
 

@@ -15,7 +15,7 @@ from ..stages import Stage
 from ..trace import Trace
 from .base import RAG
 from .config import RewritingConfig
-from .context import CountTokens, Fused, Passages, estimate_tokens, fuse
+from .context import CountTokens, Fused, Passages, estimate_tokens, fuse_queries
 
 
 class Rewriting(RAG):
@@ -44,4 +44,6 @@ class Rewriting(RAG):
             return self.fall_back(question, trace)
         named = {"q1": queries.query_1, "q2": queries.query_2, "q3": queries.query_3}
         trace.count("cut_queries", cut_short(named.values()))
-        return fuse(self.search(named, self.config.per_query, trace), self.passages, self.config.B_max)
+        return fuse_queries(
+            self.search(named, self.config.per_query, trace), self.passages, self.config.B_max
+        )

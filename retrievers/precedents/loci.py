@@ -85,7 +85,7 @@ def column_tokens(column_header: str) -> tuple[Tokens, int]:
 
 
 @dataclass(frozen=True)
-class Locus:
+class LocusTokens:
     """The comparable parts of a locus, each a sorted token set.
 
     For a table cell ``header`` is the innermost row header, ``chain`` the whole row header and
@@ -103,24 +103,24 @@ class Locus:
     digits: int
 
 
-def locus_of(fact: Fact) -> Locus:
+def locus_of(fact: Fact) -> LocusTokens:
     """The normalised locus of a fact."""
     digits = digits_of(fact)
     mention = mention_tokens(fact.value)
     if fact.modality == "table":
         header, chain = row_tokens(fact.row_header or "")
         column, period = column_tokens(fact.column_header or "")
-        return Locus(header, chain, column, mention, period, digits)
+        return LocusTokens(header, chain, column, mention, period, digits)
     text, start, end = fact.context.text, fact.mention_start, fact.mention_end
     if start is None or end is None:
-        return Locus((), (), (), mention, 0, digits)
+        return LocusTokens((), (), (), mention, 0, digits)
 
     def around(before: int, after: int) -> Tokens:
         return _distinct(f"{text[max(0, start - before) : start]} {text[end : end + after]}")
 
     beside = [f">{w}" for w in words(text[end : end + BESIDE])[:2]]
     beside += [f"<{w}" for w in words(text[max(0, start - BESIDE) : start])[-2:]]
-    return Locus(around(*NEAR), around(*WIDE), _set(beside), mention, 0, digits)
+    return LocusTokens(around(*NEAR), around(*WIDE), _set(beside), mention, 0, digits)
 
 
 def digits_of(fact: Fact) -> int:

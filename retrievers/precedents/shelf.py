@@ -28,7 +28,7 @@ from .columns import (
     year_number,
 )
 from .companies import Companies
-from .loci import Locus, Tokens, company_key, context_tokens, value_key
+from .loci import LocusTokens, Tokens, company_key, context_tokens, value_key
 from .tokensets import Similarities, TokenSets
 from .weights import Weights
 
@@ -173,7 +173,7 @@ class Shelf:
         return Voters(columns, np.flatnonzero(keep), datatype < 0 and self.typed)
 
     def scores(
-        self, fact: Fact, locus: Locus, voters: Voters, weights: Weights, scope: Scope, memo: Memo
+        self, fact: Fact, locus: LocusTokens, voters: Voters, weights: Weights, scope: Scope, memo: Memo
     ) -> Similarities:
         """The log-linear score of each group, summed over the distinct values of each column first."""
         total = np.zeros(len(voters), dtype=np.float32)
@@ -206,7 +206,9 @@ class Shelf:
                 total += np.float32(weights.same_value) * np.isin(voters.groups, same_values)
         return total
 
-    def shares_words(self, fact: Fact, locus: Locus, voters: Voters, weights: Weights, memo: Memo) -> bool:
+    def shares_words(
+        self, fact: Fact, locus: LocusTokens, voters: Voters, weights: Weights, memo: Memo
+    ) -> bool:
         """Whether any of some groups has a word of a fact: in its headers, its mention or its surroundings,
         as far as they count; where no words count, they are not asked for."""
         near = memo.context(fact)
@@ -220,7 +222,7 @@ class Shelf:
         )
 
     def alike(
-        self, locus: Locus, groups: npt.NDArray[np.int64], weights: Weights, memo: Memo
+        self, locus: LocusTokens, groups: npt.NDArray[np.int64], weights: Weights, memo: Memo
     ) -> Similarities:
         """How alike the loci of some groups are to one, in [0, 1].
 
@@ -234,7 +236,7 @@ class Shelf:
         most: Similarities = np.maximum.reduce(each)
         return most
 
-    def seen(self, fact: Fact, locus: Locus, concept: str, left_out: frozenset[str]) -> dict[str, bool]:
+    def seen(self, fact: Fact, locus: LocusTokens, concept: str, left_out: frozenset[str]) -> dict[str, bool]:
         """Whether precedents of other companies, and of no filing that is left out, have a fact's header (or
         mention) and a concept."""
         columns, filings = self.columns, self.codes["filing"]
@@ -249,7 +251,7 @@ class Shelf:
         return found
 
     def decided(
-        self, fact: Fact, locus: Locus, groups: npt.NDArray[np.int64], memo: Memo
+        self, fact: Fact, locus: LocusTokens, groups: npt.NDArray[np.int64], memo: Memo
     ) -> npt.NDArray[np.bool_]:
         """Which groups are of the fact's company and have its chain of headers (a mention's words, or what
         surrounds it) and its kind of period."""

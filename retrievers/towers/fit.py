@@ -99,7 +99,7 @@ class Adam:
 
 
 @dataclass(frozen=True)
-class Trained:
+class FittedVectors:
     """Vectors of features, shape (features, dimensions), and of concepts, shape (concepts, dimensions);
     ``free`` says which concepts have a free vector (they have tagged facts)."""
 
@@ -110,7 +110,7 @@ class Trained:
 
 def train_towers(
     lesson: Lesson, settings: TowerSettings, on_progress: Callable[[float], None] = lambda done: None
-) -> Trained:
+) -> FittedVectors:
     """Train two towers; the same lesson and settings give the same vectors.
 
     ``on_progress`` is called with the share of the steps that are done.
@@ -136,7 +136,7 @@ def train_towers(
     on_progress(1.0)
     concepts = lesson.words @ words.values
     concepts[free_of] += free.values[free_of]
-    return Trained(features.values, np.asarray(concepts, dtype=np.float32), free_of)
+    return FittedVectors(features.values, np.asarray(concepts, dtype=np.float32), free_of)
 
 
 def reduced(features: Vectors, concepts: Vectors, kept: int) -> tuple[Vectors, Vectors]:

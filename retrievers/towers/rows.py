@@ -19,7 +19,7 @@ _LETTER_OR_DIGIT = re.compile(r"[^\w]+")
 
 
 @dataclass(frozen=True)
-class Row:
+class RowOfText:
     """One row: the text of its first cell that has any, and the letters and digits of all its cells."""
 
     label: str
@@ -27,14 +27,14 @@ class Row:
 
 
 @lru_cache(maxsize=64)
-def rows_of(markup: str) -> tuple[Row, ...]:
+def rows_of(markup: str) -> tuple[RowOfText, ...]:
     """The rows of a table that have text, in order."""
     found = []
     for row in _ROW.findall(markup):
         cells = [" ".join(html.unescape(_TAG.sub(" ", c)).split()) for c in _CELL.findall(row)]
         texts = [c for c in cells if c]
         if texts:
-            found.append(Row(texts[0], squeezed(" ".join(texts))))
+            found.append(RowOfText(texts[0], squeezed(" ".join(texts))))
     return tuple(found)
 
 
@@ -64,7 +64,7 @@ def place_of(fact: Fact) -> Place:
 
 
 @lru_cache(maxsize=4096)
-def _place(rows: Sequence[Row], leaf: str, value: str, index: int) -> Place:
+def _place(rows: Sequence[RowOfText], leaf: str, value: str, index: int) -> Place:
     having = [i for i, row in enumerate(rows) if value in row.text]
     labelled = [i for i in having if leaf and leaf in squeezed(rows[i].label)]
     chosen = labelled or [i for i in having if leaf in rows[i].text] or having

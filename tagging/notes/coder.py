@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...programs.methods import Parts, build
+from ...programs.methods import Parts, build_program
 from ...programs.spec import Spec
 from ...retrievers.base import Hit, Retriever
 from ...retrievers.errors import InputError
@@ -16,7 +16,7 @@ from ...retrievers.taxonomy import Taxonomy
 from ...signatures.tokenize import tok_set
 from ..calibration import Calibration, Thresholds, confidence_of
 from .excludes import Conflict, Exclusion, Meeting, billable_children, evidence, exclusions
-from .note import Mention
+from .note import NoteMention
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Coded:
     notes that name alternatives of other mentions.
     """
 
-    mention: Mention
+    mention: NoteMention
     hits: Sequence[Hit]
     told: bool
     evidence: str = ""
@@ -84,7 +84,7 @@ class Coded:
         return [clash.line for clash in self.clashes if clash.exclusion.kind == 2]
 
 
-def code_mentions(mentions: Sequence[Mention], coder: Coder, top: int = 10) -> list[Coded]:
+def code_mentions(mentions: Sequence[NoteMention], coder: Coder, top: int = 10) -> list[Coded]:
     """Code every mention, then look for exclusion notes of all levels between the codes.
 
     A mention whose user gave a category is coded among the category's billable codes alone; a billable
@@ -119,7 +119,7 @@ def _meeting(coded: Sequence[Coded], codes: Callable[[Coded], Sequence[str]]) ->
     return Meeting(places)
 
 
-def _wanted(mention: Mention, code: str, coder: Coder) -> tuple[str, list[str]]:
+def _wanted(mention: NoteMention, code: str, coder: Coder) -> tuple[str, list[str]]:
     """The user's code as the inventory writes it, and its billable codes where it is a category."""
     taxonomy = coder.taxonomy
     found = _find(code, taxonomy)
@@ -143,7 +143,7 @@ def _find(code: str, taxonomy: Taxonomy) -> tuple[str, list[str]] | None:
     return (asked.rstrip("-."), children) if children else None
 
 
-def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) -> Coded:
+def _code(mention: NoteMention, wanted: tuple[str, list[str]] | None, coder: Coder) -> Coded:
     if wanted is not None and wanted[1]:
         return _among(mention, wanted[0], wanted[1], coder)
     prediction = coder.program(fact=mention.fact)
@@ -162,7 +162,7 @@ def _code(mention: Mention, wanted: tuple[str, list[str]] | None, coder: Coder) 
     return _with_evidence(coded, coder.taxonomy, prediction)
 
 
-def _among(mention: Mention, category: str, children: Sequence[str], coder: Coder) -> Coded:
+def _among(mention: NoteMention, category: str, children: Sequence[str], coder: Coder) -> Coded:
     """A mention coded among the billable codes of a category alone."""
     n = len(children)
     prediction = coder.within(children)(fact=mention.fact)
@@ -203,7 +203,7 @@ def build_within(spec: Spec, parts: Parts, ids: Sequence[str]) -> Any:
     """The program of a spec over some concepts of its parts' taxonomy alone.
 
     Args:
-        spec, parts: as for :func:`~abduce.programs.methods.build`.
+        spec, parts: as for :func:`~abduce.programs.methods.build_program`.
         ids: at least one concept of the taxonomy.
     """
     whole = parts.taxonomy
@@ -212,4 +212,4 @@ def build_within(spec: Spec, parts: Parts, ids: Sequence[str]) -> Any:
     def retriever(changes: Mapping[str, Any]) -> Retriever:
         return Within(parts.retriever(changes), len(whole), ids)
 
-    return build(spec, replace(parts, retriever=retriever, taxonomy=some))
+    return build_program(spec, replace(parts, retriever=retriever, taxonomy=some))

@@ -21,7 +21,7 @@ _CODE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?\.?-?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Mention:
+class NoteMention:
     """One asked-for mention: its fact, how often its words stand in the note, and the user's own code.
 
     ``file`` and ``line`` say where it was asked for.
@@ -59,7 +59,7 @@ def read_note(path: str | Path) -> SourceContext:
     return SourceContext(context_id=f"note-{content_key(text).hex()}", text=text, modality="text")
 
 
-def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str, str]) -> list[Mention]:
+def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str, str]) -> list[NoteMention]:
     """The mentions of a CSV, TSV or JSONL file.
 
     A row has ``mention`` (words that stand in the note, a line break or several spaces between them or not;
@@ -76,7 +76,7 @@ def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str,
         InputError: names line and field of what is wrong.
     """
     path = Path(path)
-    found: list[Mention] = []
+    found: list[NoteMention] = []
     seen: dict[str, int] = {}
     for line, row in read_rows(path):
         start, end, occurrences = _place(row, note.text, path, line)
@@ -94,7 +94,7 @@ def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str,
             mention_start=start,
             mention_end=end,
         )
-        found.append(Mention(fact, occurrences, code, path, line))
+        found.append(NoteMention(fact, occurrences, code, path, line))
     if not found:
         raise InputError("has no mentions", file=path)
     return found

@@ -10,7 +10,7 @@ import pytest
 from abduce.data.build.index import parse_settings
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.retrievers.corpus import Corpus
-from abduce.retrievers.registry import build
+from abduce.retrievers.registry import build_retriever
 from abduce.retrievers.settings import BuiltRetrievers, named
 from command_line import cli
 
@@ -35,7 +35,7 @@ def test_build_info_verify(tmp_path: Path) -> None:
     built = run("build", source, out, "--set", "k1=0.9", "--set", "tokenizer=tok")
     assert built.code == 0, built.said
     assert "2 concepts of 't'" in built.out
-    assert build(collection=None, **named(str(out))).search(["cash"], 1)[0].ids == ["C1"]
+    assert build_retriever(collection=None, **named(str(out))).search(["cash"], 1)[0].ids == ["C1"]
     told = run("info", out)
     assert "k1 = 0.9" in told.out
     assert "t, 2 documents of label + definition" in told.out
@@ -52,7 +52,7 @@ def test_passages(tmp_path: Path) -> None:
     source = write(tmp_path / "p.jsonl", PASSAGES)
     built = run("build", source, tmp_path / "p.index", "--passages")
     assert built.code == 0, built.said
-    passages = build(collection=None, **named(str(tmp_path / "p.index")))
+    passages = build_retriever(collection=None, **named(str(tmp_path / "p.index")))
     assert passages.search(["temperature"], 1)[0].ids == ["p1"]
 
 

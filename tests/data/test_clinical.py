@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from abduce.data.build.codiesp.build import build as build_codiesp
-from abduce.data.build.icd10cm.build import build as build_icd10cm
+from abduce.data.build.codiesp.build import build_codiesp
+from abduce.data.build.icd10cm.build import build_icd10cm
 from abduce.data.domains import CLINICAL
 from abduce.data.folder import DataFolder
 from abduce.eval.experiments.evaluate import evaluate

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from abduce.data.build.icd10cm.build import build, jsonl_gz
+from abduce.data.build.icd10cm.build import build_icd10cm, jsonl_gz
 from abduce.data.domains import CLINICAL
 from abduce.data.folder import DataFolder
-from abduce.programs.methods import Parts
-from abduce.programs.methods import build as program_of
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import spec_named
 from abduce.programs.profiles import Profiles
 from abduce.retrievers.bm25 import BM25Retriever
@@ -30,7 +29,7 @@ Rows = list[dict[str, Any]]
 @pytest.fixture
 def data(release: Path, tmp_path: Path) -> Path:
     """A data folder that was built from the release files."""
-    build(release, 2018, tmp_path / "data" / "clinical")
+    build_icd10cm(release, 2018, tmp_path / "data" / "clinical")
     return tmp_path / "data"
 
 
@@ -108,7 +107,7 @@ def test_a_row_ranks_the_same_with_and_without_them(data: Path) -> None:
         taxonomy = DataFolder.find(data).taxonomy(CLINICAL)
         index = BM25Retriever(taxonomy)
         parts = Parts(lambda _: index, taxonomy, SCHEMA, CLINICAL.serializer, Profiles(SCHEMA, taxonomy))
-        ranking = program_of(spec_named("FHS-rules"), parts)(fact=fact).ranking
+        ranking = build_program(spec_named("FHS-rules"), parts)(fact=fact).ranking
         return [(hit.id, hit.score) for hit in ranking]
 
     stored = ranked()

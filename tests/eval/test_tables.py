@@ -4,14 +4,19 @@ import re
 
 import pytest
 from abduce.cli.pages.tables import drawn
-from abduce.eval.tables import Cell, Table, number, p_value
+from abduce.eval.tables import Table, TableCell, number, p_value
 from rich.console import Console
 
 TABLE = Table(
     ["row", "n", "R@1", "Acc"],
     [
-        ["FHS_1 | [x]", 2144, Cell(0.18512, low=0.17, high=0.2, reference=0.185, mark="+", best=True), None],
-        ["- 50% & more", 2144, Cell(0.1, sd=0.012, mark="-"), Cell(1.0)],
+        [
+            "FHS_1 | [x]",
+            2144,
+            TableCell(0.18512, low=0.17, high=0.2, reference=0.185, mark="+", best=True),
+            None,
+        ],
+        ["- 50% & more", 2144, TableCell(0.1, sd=0.012, mark="-"), TableCell(1.0)],
     ],
     title="Table 4 *",
     notes=["marks: p < .05"],
@@ -80,7 +85,7 @@ def test_terminal_shows_names_with_brackets_as_they_are() -> None:
 def test_a_narrow_terminal_loses_nothing() -> None:
     wide = Table(
         ["row", *(f"R@{k}" for k in range(6))],
-        [["a very long name of a row", *[Cell(0.5, low=0.4, high=0.6)] * 6]],
+        [["a very long name of a row", *[TableCell(0.5, low=0.4, high=0.6)] * 6]],
     )
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(drawn(wide))
@@ -91,7 +96,7 @@ def test_a_narrow_terminal_loses_nothing() -> None:
 
 
 def test_a_reference_goes_below_its_value_before_a_name_is_wrapped() -> None:
-    table = Table(["row", *"abcd"], [["a name of a row", *[Cell(0.5, reference=0.4, mark="+")] * 4]])
+    table = Table(["row", *"abcd"], [["a name of a row", *[TableCell(0.5, reference=0.4, mark="+")] * 4]])
 
     def lines(width: int) -> list[str]:
         console = Console(width=width, record=True, file=io.StringIO())

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 from abduce.programs.learned import Learned
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import spec_named
 from abduce.retrievers.base import Where
 from abduce.retrievers.bm25 import BM25Retriever
@@ -147,7 +147,7 @@ def use_precedents(folder: Path) -> object:
     found = open_precedents(folder)
     facts = [one.fact for one in tagged()[:1]]
     stranger = facts[0].model_copy(update={"company": "Nobody", "filing_id": "N", "fact_id": "n"})
-    program = build(
+    program = build_program(
         spec_named("precedents (others)"),
         replace(parts(), precedents=lambda: found.index),
     )
@@ -163,7 +163,7 @@ def make_model(folder: Path) -> None:
 def use_model(folder: Path) -> object:
     found = Learned.open(folder)
     try:
-        program = build(spec_named("trained (others)"), replace(parts(), trained=lambda: found))
+        program = build_program(spec_named("trained (others)"), replace(parts(), trained=lambda: found))
     except ValueError as e:  # as the tagger tells it
         raise InputError(str(e)) from e
     return [program(fact=one.fact).ranking.ids for one in tagged()[:2]]

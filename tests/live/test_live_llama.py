@@ -19,7 +19,7 @@ import pytest
 from abduce.lm import load
 from abduce.lm.check import check, usable
 from abduce.lm.llama import LlamaServer
-from abduce.lm.profiles import Profiles
+from abduce.lm.profiles import ModelProfiles
 from abduce.programs.calls import ask_about
 from abduce.programs.config import FHSConfig
 from abduce.programs.fhs import FHS
@@ -130,7 +130,7 @@ def test_a_prompt_longer_than_the_servers_context_is_shortened_and_then_one_clea
 
 
 def test_check_finds_what_llama_cpp_honours(server, table):
-    findings = check(Profiles.read(table).default.profile, server.url, timeout=1800)
+    findings = check(ModelProfiles.read(table).default.profile, server.url, timeout=1800)
     marks = {f.what: f.mark for f in findings}
     assert usable(findings)
     for what in (

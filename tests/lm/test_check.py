@@ -7,7 +7,7 @@ import re
 
 import pytest
 from abduce.lm.check import check, usable
-from abduce.lm.profiles import Profiles
+from abduce.lm.profiles import ModelProfiles
 from openai_stub import Status, Stub, completion, content_for
 
 
@@ -19,7 +19,7 @@ def stub():
 
 
 def profile(**table):
-    return Profiles.read({"kind": "vllm", **table}).default.profile
+    return ModelProfiles.read({"kind": "vllm", **table}).default.profile
 
 
 def found(stub, **table):

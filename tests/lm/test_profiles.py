@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from abduce.lm.profiles import Profiles
+from abduce.lm.profiles import ModelProfiles
 from abduce.retrievers.errors import InputError
 
 
 def test_vllm_has_the_papers_model_a_local_address_and_thinking_off():
-    profile = Profiles.read({"kind": "vllm"}).default.profile
+    profile = ModelProfiles.read({"kind": "vllm"}).default.profile
     assert profile.served_model == "Qwen/Qwen3-32B"
     assert profile.urls == ("http://localhost:8000/v1",)
     assert profile.thinks is False
@@ -19,17 +19,17 @@ def test_vllm_has_the_papers_model_a_local_address_and_thinking_off():
 
 def test_an_openai_endpoint_is_sent_no_thinking_switch_unless_it_is_asked_for():
     table = {"kind": "openai", "model": "m", "base_url": "http://h:1/v1"}
-    assert Profiles.read(table).default.profile.thinks is None
-    assert Profiles.read({**table, "thinking": False}).default.profile.thinks is False
+    assert ModelProfiles.read(table).default.profile.thinks is None
+    assert ModelProfiles.read({**table, "thinking": False}).default.profile.thinks is False
 
 
 def test_several_addresses_are_replicas_and_lose_their_trailing_slash():
     table = {"kind": "vllm", "base_url": ["http://a:1/v1/", "http://b:1/v1"]}
-    assert Profiles.read(table).default.profile.urls == ("http://a:1/v1", "http://b:1/v1")
+    assert ModelProfiles.read(table).default.profile.urls == ("http://a:1/v1", "http://b:1/v1")
 
 
 def test_a_stage_inherits_what_it_does_not_state():
-    profiles = Profiles.read(
+    profiles = ModelProfiles.read(
         {"kind": "vllm", "base_url": "http://a:1/v1", "top_p": 0.9, "generator": {"temperature": 0.5}}
     )
     generator = profiles.of("generator")
@@ -41,7 +41,7 @@ def test_a_stage_inherits_what_it_does_not_state():
 
 
 def test_a_stage_elsewhere_inherits_decoding_but_nothing_of_the_address():
-    profiles = Profiles.read(
+    profiles = ModelProfiles.read(
         {
             "kind": "vllm",
             "base_url": "http://a:1/v1",
@@ -72,7 +72,7 @@ def test_a_stage_elsewhere_inherits_decoding_but_nothing_of_the_address():
 )
 def test_a_wrong_table_is_refused_in_one_line_that_names_the_key(table, field):
     with pytest.raises(InputError) as caught:
-        Profiles.read(table, file="x.toml")
+        ModelProfiles.read(table, file="x.toml")
     text = str(caught.value)
     assert text.startswith(f"x.toml: field {field!r}: ")
     assert "\n" not in text
@@ -94,22 +94,22 @@ def test_a_wrong_table_is_refused_in_one_line_that_names_the_key(table, field):
 )
 def test_a_secret_in_the_table_is_refused_without_repeating_it(table):
     with pytest.raises(InputError) as caught:
-        Profiles.read(table)
+        ModelProfiles.read(table)
     assert "sk-secret" not in str(caught.value)
 
 
 def test_the_resolved_table_is_complete_names_the_variable_and_never_holds_the_key(monkeypatch):
     monkeypatch.setenv("MY_KEY", "sk-secret")
     table = {"kind": "vllm", "api_key_env": "MY_KEY", "verifier": {"temperature": 0.1}}
-    resolved = Profiles.read(table).resolved()
+    resolved = ModelProfiles.read(table).resolved()
     assert "sk-secret" not in json.dumps(resolved)
     assert resolved["api_key_env"] == "MY_KEY"
     assert resolved["model"] == "Qwen/Qwen3-32B"
     assert resolved["verifier"]["temperature"] == 0.1
-    again = Profiles.read(resolved)
+    again = ModelProfiles.read(resolved)
     assert again.default.profile.urls == ("http://localhost:8000/v1",)
     assert again.resolved() == resolved
 
 
 def test_none_is_the_default_and_resolves_to_itself():
-    assert Profiles.read({}).resolved() == {"kind": "none"}
+    assert ModelProfiles.read({}).resolved() == {"kind": "none"}

@@ -6,14 +6,14 @@ import json
 import shlex
 
 import pytest
-from abduce.lm.profiles import Profiles
+from abduce.lm.profiles import ModelProfiles
 from abduce.lm.serve import serve_command, shell_line
 from abduce.retrievers.errors import InputError
 from command_line import cli
 
 
 def command(**table):
-    return serve_command(Profiles.read(table).default.profile)
+    return serve_command(ModelProfiles.read(table).default.profile)
 
 
 def options(words):

@@ -10,7 +10,7 @@ import dspy
 import pytest
 from abduce.lm import load
 from abduce.programs.base import Program
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import PRESETS, spec_named
 from abduce.programs.running import Part, at_once, blocking, called, in_thread
 from abduce.programs.shared import Once
@@ -65,7 +65,7 @@ def test_a_row_gives_the_same_both_ways(name, served, tiny, schema):
     some = facts(4)
     parts = Parts(lambda _: BM25Retriever(tiny), tiny, schema, facts=some)
     gold = GOLD if spec_named(name).needs_gold else {}
-    program, again = (build(spec_named(name), parts) for _ in range(2))
+    program, again = (build_program(spec_named(name), parts) for _ in range(2))
     waited = [program(fact=fact, **gold) for fact in some]
 
     async def go():
@@ -76,14 +76,16 @@ def test_a_row_gives_the_same_both_ways(name, served, tiny, schema):
 
 def test_the_calls_of_a_fact_are_in_flight_together_on_one_loop(stub, served, tiny, schema):
     stub.latency = 0.2
-    program = build(spec_named("FHS").changed({"J": 3}), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(
+        spec_named("FHS").changed({"J": 3}), Parts(lambda _: BM25Retriever(tiny), tiny, schema)
+    )
     asyncio.run(program.acall(fact=facts(1)[0]))
     assert stub.most_at_once == 3
 
 
 def test_many_facts_on_one_loop_take_no_thread(stub, served, tiny, schema):
     stub.latency = 0.1
-    program = build(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
 
     async def go():
         before = threading.active_count()
@@ -109,7 +111,7 @@ def sockets():
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open sockets in /proc")
 def test_a_cancelled_fact_leaves_no_thread_and_no_socket(stub, served, tiny, schema):
-    program = build(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
     stub.then = "stall"
 
     async def go():
@@ -135,7 +137,7 @@ def test_a_cancelled_fact_leaves_no_thread_and_no_socket(stub, served, tiny, sch
 
 
 def test_a_fact_after_a_cancelled_one_is_answered(stub, served, tiny, schema):
-    program = build(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
     one, other = facts(2)
 
     async def go():
@@ -150,7 +152,7 @@ def test_a_fact_after_a_cancelled_one_is_answered(stub, served, tiny, schema):
 
 
 def test_models_serve_many_loops_and_close_their_connections(stub, tiny, schema):
-    program = build(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
     with load({"kind": "vllm", "base_url": stub.url}, cache=False) as models:
         with models.context():
             for fact in facts(3):
@@ -170,7 +172,9 @@ def test_models_serve_many_loops_and_close_their_connections(stub, tiny, schema)
 )  # fmt: skip
 def test_faults_on_a_loop_are_those_of_a_thread(step, faults, stub, tiny, schema):
     table = {"kind": "vllm", "base_url": stub.url, "timeout": 1.0, "deadline": 1.0, "tries": 2}
-    program = build(spec_named("one-pass free-text"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(
+        spec_named("one-pass free-text"), Parts(lambda _: BM25Retriever(tiny), tiny, schema)
+    )
     found = []
     with load(table, cache=False) as models, models.context():
         for go in (lambda p: p(fact=facts(1)[0]), lambda p: asyncio.run(p.acall(fact=facts(1)[0]))):
@@ -182,7 +186,7 @@ def test_faults_on_a_loop_are_those_of_a_thread(step, faults, stub, tiny, schema
 
 def test_the_cache_is_shared_by_both_ways(stub, tmp_path, tiny, schema):
     before = dspy.cache
-    program = build(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
     try:
         with load({"kind": "vllm", "base_url": stub.url}, cache_dir=tmp_path) as models, models.context():
             program(fact=facts(1)[0])
@@ -284,7 +288,7 @@ def test_who_waits_for_a_shared_value_computes_it_where_the_first_is_cancelled()
 
 
 def test_stages_tell_of_themselves_while_a_program_is_streamed(served, tiny, schema):
-    program = build(
+    program = build_program(
         spec_named("verifier on, selector on"), Parts(lambda _: BM25Retriever(tiny), tiny, schema)
     )
     streamed = dspy.streamify(program, is_async_program=True)

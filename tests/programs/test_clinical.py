@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from abduce.programs import FHS, FHSConfig
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import PRESETS, scopes, spec_named
 from abduce.programs.serialize import Serializer
 from abduce.retrievers.bm25 import BM25Retriever
@@ -98,7 +98,9 @@ def test_retrievals_and_calls_of_a_narrative_fact(
     lm = model(scripted, reply)
     with using(lm):
         index = BM25Retriever(codes)
-        prediction = build(spec_named(name), Parts(lambda _: index, codes, ICD, SERIALIZER))(fact=fact)
+        prediction = build_program(spec_named(name), Parts(lambda _: index, codes, ICD, SERIALIZER))(
+            fact=fact
+        )
     assert retrievals is None or prediction.trace.counters["retrievals"] == retrievals
     assert len(lm.asked) == calls
     assert len(prediction.ranking) > 0
@@ -159,7 +161,7 @@ def test_no_prompt_has_the_header_fields_that_a_mention_lacks(
         lm = scripted(generator=reply("reflux"), verifier=graded, selector={"ids": []})
     index = BM25Retriever(codes)
     with using(lm):
-        build(row, Parts(lambda _: index, codes, ICD, SERIALIZER))(fact=fact)
+        build_program(row, Parts(lambda _: index, codes, ICD, SERIALIZER))(fact=fact)
     assert lm.asked
     for asked in lm.asked:
         assert "header" not in asked.prompt, asked.stage

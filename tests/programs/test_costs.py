@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import PRESETS, scopes, spec_named
 
 # method: (calls, retrievals) for a table fact, a text fact, and a table fact of which nothing is resolved
@@ -95,7 +95,7 @@ def spent(scripted, using, reply, table_retriever, tiny, schema):
         spec = spec_named(name).changed(changes)
         gold = {"gold": "Cash"} if spec.needs_gold else {}
         with using(lm):
-            trace = build(spec, Parts(lambda _: index, tiny, schema))(fact=fact, **gold).trace
+            trace = build_program(spec, Parts(lambda _: index, tiny, schema))(fact=fact, **gold).trace
         assert trace.counters["llm_calls"] == len(lm.asked) == len(trace.calls)
         assert trace.counters["retrievals"] == len(index.asked)
         return len(lm.asked), len(index.asked)

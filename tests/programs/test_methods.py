@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import spec_named
 
 RANKINGS = {
@@ -29,7 +29,7 @@ def run(index, tiny, schema, using, table_fact):
     def go(name, lm, fact=table_fact, changes=None, **more):
         spec = spec_named(name).changed(changes or {})
         with using(lm):
-            return build(spec, Parts(lambda _: index, tiny, schema))(fact=fact, **more)
+            return build_program(spec, Parts(lambda _: index, tiny, schema))(fact=fact, **more)
 
     return go
 

@@ -115,12 +115,12 @@ def test_how_a_letter_may_be_written(run, said):
 
 
 def test_a_row_may_name_it(tiny, tiny_index, schema):
-    from abduce.programs.methods import Parts, build
+    from abduce.programs.methods import Parts, build_program
     from abduce.programs.presets import PRESETS
 
     parts = Parts(lambda _: tiny_index, tiny, schema)
-    assert type(build(PRESETS["FHS, one-token selector"], parts)) is OneTokenSelector
-    assert type(build(PRESETS["FHS"].changed({"selector": True}), parts)) is Selector
+    assert type(build_program(PRESETS["FHS, one-token selector"], parts)) is OneTokenSelector
+    assert type(build_program(PRESETS["FHS"].changed({"selector": True}), parts)) is Selector
     with pytest.raises(ValueError, match="selector"):
         PRESETS["FHS"].changed({"selector": "two-token"})
 

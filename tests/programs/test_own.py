@@ -6,7 +6,7 @@ import pytest
 from abduce.eval.experiments.files import parse_experiment
 from abduce.eval.experiments.run import run_experiment
 from abduce.eval.runs.code_version import code_version
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import spec_named
 from abduce.programs.rag.presets import RAGParts, build_rag, rag_spec
 from abduce.retrievers.bm25 import BM25Retriever
@@ -89,7 +89,7 @@ def test_a_class_is_built_with_the_parts_that_it_names_and_its_options(mine, par
     spec = spec_named(f"{mine}:FirstWords").changed({"most": 1, "options.suffix": " due"})
     assert (spec.needs_model, spec.needs_gold) == (False, False)
     assert spec.resolve().most == 1
-    prediction = build(spec, parts)(fact=table_fact)
+    prediction = build_program(spec, parts)(fact=table_fact)
     assert [q.text for q in prediction.trace.queries] == ["Debt due"]
     assert prediction.trace.settings["most"] == 1
 
@@ -100,7 +100,7 @@ def test_a_subclass_of_fhs_takes_fhs_s_settings_and_parts(mine, parts, table_fac
     )
     assert not spec.needs_model
     assert spec_named(f"{mine}:Quiet").needs_model
-    program = build(spec.changed({"J": 1}), parts)
+    program = build_program(spec.changed({"J": 1}), parts)
     assert program.loud
     assert len(program(fact=table_fact).ranking)
 
@@ -121,7 +121,7 @@ def test_a_subclass_of_fhs_takes_fhs_s_settings_and_parts(mine, parts, table_fac
 )
 def test_what_is_wrong_is_said_in_one_line(mine, parts, name, changes, says):
     with pytest.raises((ValueError, InputError), match=says) as caught:
-        build(spec_named(name.format(mine=mine)).changed(changes), parts)
+        build_program(spec_named(name.format(mine=mine)).changed(changes), parts)
     assert "\n" not in str(caught.value)
 
 

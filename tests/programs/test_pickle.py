@@ -10,7 +10,7 @@ import sys
 import dspy
 import pytest
 from abduce.data.parts import make_rag_parts
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import PRESETS, spec_named
 from abduce.programs.rag.presets import build_rag, rag_spec
 from abduce.retrievers.bm25 import BM25Retriever
@@ -55,7 +55,7 @@ MODEL_ROWS = sorted(n for n, spec in PRESETS.items() if spec.needs_model and "pr
 @pytest.mark.parametrize("name", [*MODEL_ROWS, "FHS-rules", "locus"])
 def test_a_whole_program_is_saved_and_loaded(name, tiny, schema, table_fact, tmp_path):
     index = BM25Retriever(tiny)
-    program = build(spec_named(name), Parts(lambda _: index, tiny, schema))
+    program = build_program(spec_named(name), Parts(lambda _: index, tiny, schema))
     index.search(["debt"], 3)  # an index that was built is not in the file
     program.save(str(tmp_path / "p"), save_program=True)
     loaded = dspy.load(str(tmp_path / "p"), allow_pickle=True)
@@ -73,7 +73,7 @@ def test_a_loaded_program_answers_as_the_saved_one(
         generator=lambda a: reply("debt due within one year", Family="debt"),
         verifier=lambda a: {"verdicts": ["ssssss"] * (a.field("candidates").count("\n") + 1)},
     )
-    program = build(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(spec_named("FHS"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
     program.save(str(tmp_path / "p"), save_program=True)
     loaded = dspy.load(str(tmp_path / "p"), allow_pickle=True)
     with using(lm):

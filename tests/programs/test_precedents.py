@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from abduce.programs.config import PrecedentsConfig
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.precedents import PrecedentVote, completed
 from abduce.programs.presets import scopes, spec_named
 from abduce.programs.shared_rows import shared_evidence
@@ -36,7 +36,7 @@ def parts():
 
 
 def test_votes_first_then_the_locus_query(parts):
-    program = build(spec_named("precedents (others)"), parts)
+    program = build_program(spec_named("precedents (others)"), parts)
     prediction = program(fact=fact("q", "Net sales goodwill", filing="Q", company="NEW"))
     ranking = prediction.ranking
     assert ranking.ids[:2] == ["Revenues", "Goodwill"]
@@ -55,8 +55,8 @@ def test_without_filling_only_what_was_voted_for_and_is_in_the_taxonomy():
 
 def test_scopes(parts):
     alpha = fact("q", "Net sales", filing="Q", company="Alpha")
-    others = build(spec_named("precedents (others)"), parts)(fact=alpha).ranking
-    own = build(spec_named("precedents (own)"), parts)(fact=alpha).ranking
+    others = build_program(spec_named("precedents (others)"), parts)(fact=alpha).ranking
+    own = build_program(spec_named("precedents (own)"), parts)(fact=alpha).ranking
     assert len(others) == 0
     assert own.ids[0] == "Revenues"
 
@@ -64,7 +64,7 @@ def test_scopes(parts):
 def test_no_precedents_is_said():
     bare = Parts(lambda changes: BM25Retriever(TAXONOMY), TAXONOMY, load_schema("us-gaap"))
     with pytest.raises(ValueError, match="no precedents"):
-        build(spec_named("precedents (own)"), bare)
+        build_program(spec_named("precedents (own)"), bare)
 
 
 def test_specs_know_what_they_use():
@@ -76,7 +76,7 @@ def test_specs_know_what_they_use():
 
 
 def test_fused_into_fhs(parts):
-    program = build(spec_named("FHS-rules + precedents (others)"), parts)
+    program = build_program(spec_named("FHS-rules + precedents (others)"), parts)
     prediction = program(fact=fact("q", "Net sales", filing="Q", company="NEW"))
     assert prediction.ranking.ids[0] == "Revenues"
     assert "precedents (others)" in [q.form for q in prediction.trace.queries]
@@ -94,7 +94,7 @@ def test_completed_keeps_order_and_components():
 
 
 def test_a_blend_adds_the_locus_querys_reciprocal_rank(parts):
-    program = build(spec_named("precedents (others), locus"), parts)
+    program = build_program(spec_named("precedents (others), locus"), parts)
     ranking = program(fact=fact("q", "Net sales goodwill", filing="Q", company="NEW")).ranking
     revenues, goodwill = ranking.rank_of("Revenues") - 1, ranking.rank_of("Goodwill") - 1
     assert revenues == 0
@@ -116,7 +116,7 @@ def test_the_generator_is_shown_the_nearest_precedents(parts):
             seen.append(str(messages))
             raise RuntimeError("no model")
 
-    program = build(spec_named("FHS, precedents shown"), parts)
+    program = build_program(spec_named("FHS, precedents shown"), parts)
     query = fact("q", "Net sales", filing="Q", company="NEW")
     shown = program.generator.demonstrations(query)
     assert shown == "Net sales / 2024 -> Revenues"
@@ -126,7 +126,7 @@ def test_the_generator_is_shown_the_nearest_precedents(parts):
     assert "Net sales / 2024 -&gt; Revenues" in seen[0] or "Net sales / 2024 -> Revenues" in seen[0]
     bare = Parts(parts.retriever, TAXONOMY, parts.schema)
     with pytest.raises(ValueError, match="no precedents"):
-        build(spec_named("FHS, precedents shown"), bare)
+        build_program(spec_named("FHS, precedents shown"), bare)
     assert scopes(spec_named("FHS, precedents shown"))
 
 

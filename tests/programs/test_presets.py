@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from abduce.programs.methods import PROGRAMS, Parts, build
+from abduce.programs.methods import PROGRAMS, Parts, build_program
 from abduce.programs.presets import PRESETS, scopes, spec_named
 from abduce.programs.spec import METHODS, Spec
 
@@ -109,7 +109,7 @@ def test_every_FHS_like_preset_is_named_above():
 
 @pytest.mark.parametrize("name", ALONE)
 def test_every_preset_builds_and_says_what_it_needs(name, tiny, schema, table_retriever):
-    program = build(spec_named(name), Parts(lambda _: table_retriever(tiny), tiny, schema))
+    program = build_program(spec_named(name), Parts(lambda _: table_retriever(tiny), tiny, schema))
     spec = spec_named(name)
     method = program.program if spec.selector or spec.shared_evidence else program
     assert type(method) is PROGRAMS[spec.program].cls
@@ -182,9 +182,9 @@ class TestChanges:
     ):
         parts = Parts(lambda _: table_retriever(tiny), tiny, schema)
         with pytest.raises(ValueError, match="colour"):
-            build(spec_named("direct").changed({"options.colour": 1}), parts)
+            build_program(spec_named("direct").changed({"options.colour": 1}), parts)
         with pytest.raises(ValueError, match="colour"):
-            build(spec_named("direct").changed({"serializer.colour": 1}), parts)
+            build_program(spec_named("direct").changed({"serializer.colour": 1}), parts)
 
     def test_retriever_settings_reach_the_builder(self, tiny, schema, table_retriever):
         asked = []
@@ -193,7 +193,7 @@ class TestChanges:
             asked.append(dict(settings))
             return table_retriever(tiny)
 
-        build(spec_named("- label coverage"), Parts(retriever, tiny, schema))
+        build_program(spec_named("- label coverage"), Parts(retriever, tiny, schema))
         assert asked == [{"w_cov": 0.0}]
 
 

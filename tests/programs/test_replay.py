@@ -2,7 +2,7 @@
 
 import pytest
 from abduce.programs.calls import NoModel
-from abduce.programs.methods import Parts, build, check_replay
+from abduce.programs.methods import Parts, build_program, check_replay
 from abduce.programs.presets import PRESETS
 from abduce.programs.profiles import Profiles
 from abduce.signatures.types import Fact, SourceContext
@@ -50,7 +50,7 @@ def replayed(parts, trace, changes=(), name="FHS"):
     from dataclasses import replace
 
     spec = PRESETS[name].changed({"replay": "logged", **dict(changes)})
-    return build(spec, replace(parts, replay=lambda row: lambda fact: trace))
+    return build_program(spec, replace(parts, replay=lambda row: lambda fact: trace))
 
 
 METHODS = [
@@ -77,7 +77,7 @@ def test_under_its_own_settings_a_replay_is_the_logged_ranking(
 ):
     fact = table_fact if modality == "table" else text_fact
     with using(lm):
-        logged = build(PRESETS[name], parts)(fact=fact)
+        logged = build_program(PRESETS[name], parts)(fact=fact)
     again = replayed(parts, logged.trace, name=name)(fact=fact)  # no model is set here
     assert list(again.ranking.ids) == list(logged.ranking.ids)
     assert again.ranking.scores.tolist() == logged.ranking.scores.tolist()
@@ -104,8 +104,8 @@ SETTINGS = [
 def test_other_settings_rank_as_a_run_of_their_own_would(changes, parts, lm, using, table_fact):
     """The verifier's answer depends on window and hypothesis alone, so a fresh run is comparable."""
     with using(lm):
-        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
-        fresh = build(PRESETS["FHS"].changed(changes), parts)(fact=table_fact)
+        logged = build_program(PRESETS["FHS"], parts)(fact=table_fact)
+        fresh = build_program(PRESETS["FHS"].changed(changes), parts)(fact=table_fact)
         again = replayed(parts, logged.trace, changes)(fact=table_fact)
     assert list(again.ranking.ids) == list(fresh.ranking.ids)
     assert again.ranking.scores.tolist() == fresh.ranking.scores.tolist()
@@ -115,7 +115,7 @@ def test_other_settings_rank_as_a_run_of_their_own_would(changes, parts, lm, usi
 @pytest.mark.parametrize("changes", SETTINGS[:4], ids=str)
 def test_on_the_logged_window_a_replay_calls_nothing_and_says_so(changes, parts, lm, using, table_fact):
     with using(lm):
-        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
+        logged = build_program(PRESETS["FHS"], parts)(fact=table_fact)
     again = replayed(parts, logged.trace, changes)(fact=table_fact)  # no model is set here
     assert again.trace.notes.get("verdicts") == ("logged" if changes.get("beta") != 0.0 else None)
     assert again.trace.counters["verified_again"] == 0
@@ -142,8 +142,8 @@ def test_the_retriever_swap_verifies_its_own_window(table_retriever, tiny, schem
     lm = scripted(generator=reply("q", Family="lease"), verifier=supports_c)
     changes = {"J": 1, "Kv": 2, "retriever.w_cov": 0.0}
     with using(lm):
-        logged = build(PRESETS["FHS"].changed({"J": 1, "Kv": 2}), parts)(fact=fact)
-        live = build(PRESETS["FHS"].changed(changes), parts)(fact=fact)
+        logged = build_program(PRESETS["FHS"].changed({"J": 1, "Kv": 2}), parts)(fact=fact)
+        live = build_program(PRESETS["FHS"].changed(changes), parts)(fact=fact)
         again = replayed(parts, logged.trace, changes)(fact=fact)
     assert logged.trace.judged[0].window == [a, b]
     assert again.trace.judged[0].window == [a, c]
@@ -157,7 +157,7 @@ def test_the_retriever_swap_verifies_its_own_window(table_retriever, tiny, schem
 def test_a_failed_verification_of_the_log_stays_one(parts, scripted, reply, using, table_fact):
     lm = scripted(generator=reply("amount of debt due", Family="debt"), verifier="no JSON")
     with using(lm):
-        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
+        logged = build_program(PRESETS["FHS"], parts)(fact=table_fact)
     again = replayed(parts, logged.trace)(fact=table_fact)
     assert again.trace.counters["failed_verifications"] == 2
     assert again.trace.notes["verdicts"] == "logged"
@@ -165,9 +165,9 @@ def test_a_failed_verification_of_the_log_stays_one(parts, scripted, reply, usin
 
 def test_fewer_samples_and_one_sample_are_taken_from_the_log(parts, lm, using, table_fact):
     with using(lm):
-        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
-        first = build(PRESETS["FHS"].changed({"J": 1, "beta": 0.0}), parts)(fact=table_fact)
-        second = build(PRESETS["FHS"].changed({"keep": (1,), "beta": 0.0}), parts)(fact=table_fact)
+        logged = build_program(PRESETS["FHS"], parts)(fact=table_fact)
+        first = build_program(PRESETS["FHS"].changed({"J": 1, "beta": 0.0}), parts)(fact=table_fact)
+        second = build_program(PRESETS["FHS"].changed({"keep": (1,), "beta": 0.0}), parts)(fact=table_fact)
     one = replayed(parts, logged.trace, {"J": 1, "beta": 0.0})(fact=table_fact)
     other = replayed(parts, logged.trace, {"keep": (1,), "beta": 0.0})(fact=table_fact)
     assert list(one.ranking.ids) == list(first.ranking.ids)
@@ -177,7 +177,7 @@ def test_fewer_samples_and_one_sample_are_taken_from_the_log(parts, lm, using, t
 
 def test_another_retriever_ranks_the_same_queries(parts, lm, using, table_fact):
     with using(lm):
-        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
+        logged = build_program(PRESETS["FHS"], parts)(fact=table_fact)
         again = replayed(parts, logged.trace, {"retriever.w_cov": 0.0})(fact=table_fact)
     assert [q.text for q in again.trace.queries] == [q.text for q in logged.trace.queries]
     scores = [r.scores.tolist() for r in again.trace.rankings]
@@ -186,15 +186,15 @@ def test_another_retriever_ranks_the_same_queries(parts, lm, using, table_fact):
 
 def test_the_symbolic_check_can_take_the_place_of_logged_verdicts(parts, lm, using, table_fact):
     with using(lm):
-        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
-        fresh = build(PRESETS["program-driven score"], parts)(fact=table_fact)
+        logged = build_program(PRESETS["FHS"], parts)(fact=table_fact)
+        fresh = build_program(PRESETS["program-driven score"], parts)(fact=table_fact)
     again = replayed(parts, logged.trace, {"verifier": "symbolic"})(fact=table_fact)
     assert list(again.ranking.ids) == list(fresh.ranking.ids)
 
 
 def test_without_a_log_there_is_nothing_to_replay(parts):
     with pytest.raises(ValueError, match="no log to replay"):
-        build(PRESETS["FHS"].changed({"replay": "FHS"}), parts)
+        build_program(PRESETS["FHS"].changed({"replay": "FHS"}), parts)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_replay_that_its_log_cannot_feed_is_refused(base, changes, says):
 
 def test_the_log_itself_is_checked_too(parts, lm, using, table_fact):
     with using(lm):
-        logged = build(PRESETS["- verifier"], parts)(fact=table_fact)
+        logged = build_program(PRESETS["- verifier"], parts)(fact=table_fact)
     with pytest.raises(NoModel, match="the verifier needs a language model"):
         replayed(parts, logged.trace)(fact=table_fact)
     with pytest.raises(ValueError, match="2 samples"):
@@ -229,9 +229,9 @@ def test_a_dropped_sample_keeps_its_number(parts, scripted, reply, using, table_
 
     lm = scripted(generator=generate, verifier=verdicts)
     with using(lm):
-        logged = build(PRESETS["FHS"], parts)(fact=table_fact)
-        alone = build(PRESETS["FHS"].changed({"J": 1, "beta": 0.0}), parts)(fact=table_fact)
-        second = build(PRESETS["FHS"].changed({"keep": (1,), "beta": 0.0}), parts)(fact=table_fact)
+        logged = build_program(PRESETS["FHS"], parts)(fact=table_fact)
+        alone = build_program(PRESETS["FHS"].changed({"J": 1, "beta": 0.0}), parts)(fact=table_fact)
+        second = build_program(PRESETS["FHS"].changed({"keep": (1,), "beta": 0.0}), parts)(fact=table_fact)
     assert logged.trace.notes["samples"] == [1]
     assert len(logged.trace.hypotheses) == 1
     again = replayed(parts, logged.trace, {"J": 1, "beta": 0.0})(fact=table_fact)

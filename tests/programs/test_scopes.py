@@ -1,7 +1,7 @@
 """Whose already-tagged facts a row uses, and the same row with another scope."""
 
 import pytest
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.precedents import Demonstrations
 from abduce.programs.presets import PRESETS, name_of, scoped, scopes, spec_named
 from abduce.retrievers.bm25 import BM25Retriever
@@ -74,15 +74,15 @@ def test_a_companion_without_a_twin_is_said():
 
 @pytest.mark.parametrize("name", ["precedents (others)", "precedents (others), locus"])
 def test_the_vote_of_each_scope(parts, name):
-    assert near(build(scoped(spec_named(name), "others"), parts)) == {"t"}
-    assert near(build(scoped(spec_named(name), "own"), parts)) == {"m", "t"}
+    assert near(build_program(scoped(spec_named(name), "others"), parts)) == {"t"}
+    assert near(build_program(scoped(spec_named(name), "own"), parts)) == {"m", "t"}
 
 
 def test_the_companion_of_each_scope(parts):
     spec = spec_named("FHS-rules + precedents (others)")
     query = fact("q", "Q", "ALPHA")
-    others = build(scoped(spec, "others"), parts)(fact=query).trace
-    own = build(scoped(spec, "own"), parts)(fact=query).trace
+    others = build_program(scoped(spec, "others"), parts)(fact=query).trace
+    own = build_program(scoped(spec, "own"), parts)(fact=query).trace
     found = {q.form: r.ids for q, r in zip(others.queries, others.rankings, strict=True)}
     assert found["precedents (others)"][0] == "Theirs"
     found = {q.form: r.ids for q, r in zip(own.queries, own.rankings, strict=True)}
@@ -93,6 +93,6 @@ def test_demonstrations_of_each_scope(parts):
     query = fact("q", "Q", "ALPHA")
     spec = spec_named("FHS, precedents shown")
     for scope, shown in (("others", {"Theirs"}), ("own", {"Mine", "Theirs"})):
-        program = build(scoped(spec, scope), parts)
+        program = build_program(scoped(spec, scope), parts)
         (demonstrations,) = [m for m in vars(program.generator).values() if isinstance(m, Demonstrations)]
         assert {line.split("-> ")[1].split(":")[0] for line in demonstrations(query).splitlines()} == shown

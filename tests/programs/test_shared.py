@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import dspy
 import made_facts
 import pytest
-from abduce.programs.methods import Parts, build, check_replay
+from abduce.programs.methods import Parts, build_program, check_replay
 from abduce.programs.presets import PRESETS
 from abduce.programs.running import in_thread
 from abduce.programs.shared import Once
@@ -58,7 +58,9 @@ def model(scripted, reply, judge_table):
 @pytest.fixture
 def made(index, tiny, schema):
     def go(name, facts=FACTS, **changes):
-        return build(PRESETS[name].changed(changes), Parts(lambda _: index, tiny, schema, facts=facts))
+        return build_program(
+            PRESETS[name].changed(changes), Parts(lambda _: index, tiny, schema, facts=facts)
+        )
 
     return go
 

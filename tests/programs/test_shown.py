@@ -16,7 +16,7 @@ from abduce.data.example import Example
 from abduce.data.parts import make_rag_parts
 from abduce.eval.experiments.evaluate import evaluate
 from abduce.programs import FHS, Selector
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import spec_named
 from abduce.programs.rag.presets import build_rag, rag_spec
 from abduce.programs.trace_json import from_json
@@ -106,7 +106,7 @@ def test_a_prediction_of_each_kind_is_json(tiny, schema, scripted, using, reply,
         generator=lambda a: reply("debt due"),
         verifier=lambda a: {"verdicts": ["ssssss"] * (a.field("candidates").count("\n") + 1)},
     )
-    program = build(spec_named("- ensemble"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
+    program = build_program(spec_named("- ensemble"), Parts(lambda _: BM25Retriever(tiny), tiny, schema))
     with using(lm):
         plain = json.loads(json.dumps(program(fact=table_fact).toDict()))
     assert len(plain["alternatives"]) == 2

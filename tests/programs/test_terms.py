@@ -1,7 +1,7 @@
 """A mention against the terms of codes."""
 
 import pytest
-from abduce.programs.sayings import Said
+from abduce.programs.sayings import MentionSides
 from abduce.programs.terms import Terms, read_term
 from abduce.signatures.types import Concept
 from abduce.signatures.wording import load_wording
@@ -94,10 +94,10 @@ def test_what_a_code_has_against_a_mention():
     left = concept("L", "Pain in left knee", laterality=["left"])
     healed = concept("D", "Fracture, subsequent encounter", encounter=["subsequent_encounter"])
     fourth = concept("N18.4", "Chronic kidney disease, stage 4 (severe)")
-    assert Said.of("right knee pain").against(left) == (True, False, False, False)
-    assert Said.of("knee pain").against(left) == (False, True, False, False)
-    assert Said.of("fracture").against(healed) == (False, False, True, False)
-    assert Said.of("healing fracture").against(healed) == (False, False, False, False)
-    assert Said.of("CKD stage III").against(fourth) == (False, False, False, True)
-    assert Said.of("CKD stage IV").against(fourth) == (False, False, False, False)
-    assert Said.of("acute kidney disease").against(fourth)[3]
+    assert MentionSides.of("right knee pain").against(left) == (True, False, False, False)
+    assert MentionSides.of("knee pain").against(left) == (False, True, False, False)
+    assert MentionSides.of("fracture").against(healed) == (False, False, True, False)
+    assert MentionSides.of("healing fracture").against(healed) == (False, False, False, False)
+    assert MentionSides.of("CKD stage III").against(fourth) == (False, False, False, True)
+    assert MentionSides.of("CKD stage IV").against(fourth) == (False, False, False, False)
+    assert MentionSides.of("acute kidney disease").against(fourth)[3]

@@ -1,7 +1,7 @@
 """No prompt of any row holds what a reader of the page could not see: gold, filing, company, year."""
 
 import pytest
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import PRESETS, scopes
 from abduce.programs.profiles import Profiles
 
@@ -39,7 +39,7 @@ def test_provenance_is_in_no_prompt(
     name, prompts, lm, using, tiny, tiny_index, schema, table_fact, text_fact
 ):
     parts = Parts(lambda _: tiny_index, tiny, schema, profiles=Profiles(schema, tiny))
-    program = build(PRESETS[name].changed({"selector": True, "prompts": prompts}), parts)
+    program = build_program(PRESETS[name].changed({"selector": True, "prompts": prompts}), parts)
     with using(lm):
         for fact in (table_fact, text_fact):
             program(fact=fact.model_copy(update=HIDDEN))
@@ -52,7 +52,7 @@ def test_provenance_is_in_no_prompt(
 def test_generators_see_no_taxonomy(name, lm, using, tiny, tiny_index, schema, table_fact):
     parts = Parts(lambda _: tiny_index, tiny, schema, profiles=Profiles(schema, tiny))
     with using(lm):
-        build(PRESETS[name], parts)(fact=table_fact)
+        build_program(PRESETS[name], parts)(fact=table_fact)
     for stage in ("generator", "describe", "varied", "diverse", "directed", "decompose", "critique"):
         for asked in lm.of(stage):
             assert "DebtNoncurrent" not in asked.prompt, stage
@@ -61,7 +61,7 @@ def test_generators_see_no_taxonomy(name, lm, using, tiny, tiny_index, schema, t
 def test_the_paper_s_order_of_the_evidence(lm, using, tiny, tiny_index, schema, table_fact):
     parts = Parts(lambda _: tiny_index, tiny, schema, profiles=Profiles(schema, tiny))
     with using(lm):
-        build(PRESETS["FHS"].changed({"prompts": "paper"}), parts)(fact=table_fact)
+        build_program(PRESETS["FHS"].changed({"prompts": "paper"}), parts)(fact=table_fact)
     order = ("value", "datatype", "input_type", "row_header", "column_header", "source_context")
     for asked in lm.asked:
         places = [asked.user.index(f"[[ ## {name} ## ]]") for name in order]
@@ -76,7 +76,7 @@ def test_every_call_but_the_selectors_and_one_pass_free_text_sees_the_headers(
     """A value may stand twice in its table: without headers a prompt cannot say which cell is meant."""
     parts = Parts(lambda _: tiny_index, tiny, schema, profiles=Profiles(schema, tiny))
     with using(lm):
-        build(PRESETS[name].changed({"selector": True, "prompts": prompts}), parts)(fact=table_fact)
+        build_program(PRESETS[name].changed({"selector": True, "prompts": prompts}), parts)(fact=table_fact)
     asked = [a for a in lm.asked if a.stage != "selector"]
     assert asked
     shown = {(a.field("row_header"), a.field("column_header")) for a in asked}

@@ -17,7 +17,7 @@ from abduce.retrievers.dense import DenseRetriever
 from abduce.retrievers.encoders import Text, Vectors
 from abduce.retrievers.errors import InputError, MissingExtra
 from abduce.retrievers.milvus import MilvusRetriever
-from abduce.retrievers.registry import build
+from abduce.retrievers.registry import build_retriever
 from abduce.retrievers.taxonomy import Taxonomy
 
 from .conftest import WordVectors, made_taxonomy
@@ -174,13 +174,13 @@ def test_what_lite_cannot_do_is_said(connect: Callable[..., MilvusRetriever]) ->
 
 
 def test_by_name(made: Taxonomy, tmp_path: Path) -> None:
-    remote: Any = build("milvus", made, uri=str(tmp_path / "n.db"), field="bm25")
+    remote: Any = build_retriever("milvus", made, uri=str(tmp_path / "n.db"), field="bm25")
     try:
         assert len(remote.search(["cash"], 5)[0]) == 5
     finally:
         remote.close()
     with pytest.raises(InputError, match="no such setting; milvus has"):
-        build("milvus", made, uri=str(tmp_path / "n.db"), field="bm25", shards=2)
+        build_retriever("milvus", made, uri=str(tmp_path / "n.db"), field="bm25", shards=2)
 
 
 def test_bad_places_and_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,18 +69,18 @@ def test_a_blank_phrase_is_refused():
 
 
 def test_a_row_with_the_papers_vocabulary_uses_it_throughout(tiny, tiny_index, schema):
-    from abduce.programs.methods import Parts, build
+    from abduce.programs.methods import Parts, build_program
     from abduce.programs.presets import PRESETS
 
     parts = Parts(lambda _: tiny_index, tiny, schema)
     spec = PRESETS["FHS"].changed({"vocabulary": "paper", "verifier": "symbolic"})
-    one, other = build(spec, parts), build(spec, parts)
+    one, other = build_program(spec, parts), build_program(spec, parts)
     for schema_ in (one.schema, one.generator.schema, one.verifier.schema, one.profiles.schema):
         assert schema_.fingerprint == PAPER.fingerprint
     assert one.profiles is other.profiles
-    assert build(PRESETS["FHS"], parts).schema is schema
+    assert build_program(PRESETS["FHS"], parts).schema is schema
     with pytest.raises(ValueError, match="no schema 'us-gaap-odd'"):
-        build(PRESETS["FHS"].changed({"vocabulary": "odd"}), parts)
+        build_program(PRESETS["FHS"].changed({"vocabulary": "odd"}), parts)
 
 
 def test_every_experiment_that_reproduces_the_finance_tables_uses_it():

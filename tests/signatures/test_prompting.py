@@ -12,7 +12,7 @@ from abduce.signatures.grounding import (
     revise_signature,
     varied_signature,
 )
-from abduce.signatures.prompting import build, fingerprint, load_prompts
+from abduce.signatures.prompting import build_signature, fingerprint, load_prompts
 from abduce.signatures.replies import Description
 from abduce.signatures.select import selector_signature
 
@@ -116,7 +116,7 @@ def test_a_set_of_the_user_s_own_takes_what_it_lacks_from_the_default(tmp_path, 
 
 def test_descriptions_of_inputs_may_be_reworded(tmp_path):
     mine = write(tmp_path, '[p]\ninstructions = "x"\n[p.fields]\nvalue = "the number"\n')
-    signature = build("p", {"value": "as shown"}, Description, mine)
+    signature = build_signature("p", {"value": "as shown"}, Description, mine)
     assert signature.input_fields["value"].json_schema_extra["desc"] == "the number"
 
 
@@ -126,24 +126,24 @@ def test_descriptions_of_inputs_may_be_reworded(tmp_path):
 def test_a_wrong_order_is_refused(tmp_path, order):
     mine = write(tmp_path, f'[p]\ninstructions = "x"\norder = {order}\n')
     with pytest.raises(ValueError, match=r"\[p\] must order exactly \['datatype', 'value'\]"):
-        build("p", {"value": "", "datatype": ""}, Description, mine)
+        build_signature("p", {"value": "", "datatype": ""}, Description, mine)
 
 
 def test_a_description_of_no_input_is_refused(tmp_path):
     mine = write(tmp_path, '[p]\ninstructions = "x"\n[p.fields]\ncolour = "red"\n')
     with pytest.raises(ValueError, match="must order exactly"):
-        build("p", {"value": ""}, Description, mine)
+        build_signature("p", {"value": ""}, Description, mine)
 
 
 def test_a_prompt_for_another_signature_is_refused(tmp_path):
     inputs = {"value": "as shown"}
     right = fingerprint(inputs, Description)
     fits = write(tmp_path, f'[p]\ninstructions = "x"\nfingerprint = "{right}"\n')
-    assert build("p", inputs, Description, fits).instructions == "x"
+    assert build_signature("p", inputs, Description, fits).instructions == "x"
     other = tmp_path / "other.toml"
     other.write_text('[p]\ninstructions = "x"\nfingerprint = "0123456789abcdef"\n')
     with pytest.raises(ValueError, match=r"\[p\] was written for another signature"):
-        build("p", inputs, Description, str(other))
+        build_signature("p", inputs, Description, str(other))
 
 
 @pytest.mark.parametrize(
@@ -170,4 +170,4 @@ def test_unknown_sets_and_predictors(tmp_path):
     with pytest.raises(ValueError, match="no prompt set file"):
         load_prompts(str(tmp_path / "none.toml"))
     with pytest.raises(ValueError, match=r"no table \[nope\]"):
-        build("nope", {"value": ""}, Description, "default")
+        build_signature("nope", {"value": ""}, Description, "default")

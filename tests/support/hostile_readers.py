@@ -85,9 +85,9 @@ def _prompts(path: Path) -> object:
 
 def _lm(path: Path) -> object:
     from abduce.lm.options import lm_table
-    from abduce.lm.profiles import Profiles
+    from abduce.lm.profiles import ModelProfiles
 
-    return Profiles.read(lm_table(path), file=path).resolved()
+    return ModelProfiles.read(lm_table(path), file=path).resolved()
 
 
 def _experiment(path: Path) -> object:
@@ -166,9 +166,9 @@ def _texts(path: Path) -> object:
 
 
 def _release(path: Path) -> object:
-    from abduce.data.build.us_gaap import build
+    from abduce.data.build.us_gaap import build_us_gaap
 
-    return build(path, path.parent / "out", "x")
+    return build_us_gaap(path, path.parent / "out", "x")
 
 
 def _codiesp(path: Path) -> object:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import spec_named
 from abduce.programs.serialize import Serializer
 from abduce.retrievers.bm25 import BM25Retriever
@@ -62,7 +62,7 @@ def coder(name: str, taxonomy: Taxonomy = TAXONOMY, tagged: Sequence[Tagged] = (
     )
     spec = spec_named(name)
     constants = {"datatype": "diagnosis"}
-    return Coder(taxonomy, build(spec, parts), partial(build_within, spec, parts), constants)
+    return Coder(taxonomy, build_program(spec, parts), partial(build_within, spec, parts), constants)
 
 
 def write(folder: Path, mentions: str, text: str = TEXT, name: str = "m.csv") -> tuple[Path, Path]:

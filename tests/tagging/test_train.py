@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from abduce.programs.learned import Learned
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import learns, scoped, scopes, spec_named
 from abduce.programs.trained import beside
 from abduce.retrievers import registry
@@ -114,8 +114,8 @@ def test_a_model_is_stored_and_opened_again_the_same(stored, learned, parts):
         assert getattr(opened, name) == getattr(learned, name)
     row = spec_named("trained (others)")
     for one in tagged()[:6]:
-        first = build(row, replace(parts, trained=lambda: learned))(fact=one.fact)
-        second = build(row, replace(parts, trained=lambda: opened))(fact=one.fact)
+        first = build_program(row, replace(parts, trained=lambda: learned))(fact=one.fact)
+        second = build_program(row, replace(parts, trained=lambda: opened))(fact=one.fact)
         assert first.ranking.ids == second.ranking.ids
         assert np.array_equal(first.ranking.scores, second.ranking.scores)
         assert first.confidence == second.confidence
@@ -140,7 +140,7 @@ def test_the_manifest_names_companies_and_filings(stored):
 
 
 def test_words_of_other_companies_are_learned(parts, learned):
-    program = build(spec_named("trained (others)"), replace(parts, trained=lambda: learned))
+    program = build_program(spec_named("trained (others)"), replace(parts, trained=lambda: learned))
     for row, concept in (("Net sales", "Revenues"), ("Term loans", "LongTermDebt")):
         prediction = program(fact=asked(row))
         assert prediction.ranking.ids[0] == concept
@@ -151,7 +151,7 @@ def test_words_of_other_companies_are_learned(parts, learned):
 
 
 def test_a_concept_without_tagged_facts_is_found_by_its_label(parts, learned):
-    program = build(spec_named("trained (others)"), replace(parts, trained=lambda: learned))
+    program = build_program(spec_named("trained (others)"), replace(parts, trained=lambda: learned))
     ranking = program(fact=asked("Deferred compensation liability")).ranking
     place = ranking.ids.index("DeferredCompensationLiability")
     assert ranking.components["unseen"][place] == 1.0
@@ -169,7 +169,7 @@ def test_own_words_of_the_company_decide_in_scope_own(learned):
     facts = tagged()
     facts = [t._replace(concept="Goodwill") if t.fact.row_header == "Turnover" else t for t in facts]
     mine = next(t.fact for t in facts if t.fact.row_header == "Turnover")
-    own = build(spec_named("trained (own)"), replace(made_parts(facts), trained=lambda: learned))
+    own = build_program(spec_named("trained (own)"), replace(made_parts(facts), trained=lambda: learned))
     assert own(fact=mine.model_copy(update={"filing_id": "new"})).trace.queries[-1].form == "own precedents"
 
 
@@ -192,7 +192,7 @@ def test_facts_of_another_taxonomy_are_refused(parts, learned):
 
 def test_a_row_without_a_model_says_what_is_missing(parts):
     with pytest.raises(ValueError, match="no trained model"):
-        build(spec_named("trained (own)"), parts)
+        build_program(spec_named("trained (own)"), parts)
 
 
 def test_a_model_for_judging_is_trained_once_and_kept(parts, tmp_path):
@@ -219,7 +219,7 @@ def test_facts_beside_are_those_of_the_same_context():
 
 
 def test_towers_are_a_retriever(stored):
-    retriever = registry.build("towers", TAXONOMY, model=stored)
+    retriever = registry.build_retriever("towers", TAXONOMY, model=stored)
     known, unknown, excluded = retriever.search(
         ["Net sales", "zzz", "Net sales"],
         3,
@@ -231,7 +231,7 @@ def test_towers_are_a_retriever(stored):
     assert retriever.search(["Net sales"], 3, [Where("noSuchType")])[0].fell_back
     other = Taxonomy([Concept(id="X", label="X")], "other")
     with pytest.raises(InputError, match="other concepts"):
-        registry.build("towers", other, model=stored)
+        registry.build_retriever("towers", other, model=stored)
     with pytest.raises(InputError, match="is needed"):
         check_settings("towers", {})
     assert "seal" in sealed({"kind": "towers", "model": str(stored)}, TAXONOMY)

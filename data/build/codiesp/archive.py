@@ -55,7 +55,7 @@ class Annotation:
 
 
 @dataclass
-class Corpus:
+class CodiEsp:
     """Cases by id, and the diagnosis annotations in file order.
 
     ``dropped`` counts the annotations that were read over, by reason.
@@ -70,7 +70,7 @@ class Corpus:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
 
 
-def read_corpus(path: str | Path, splits: Sequence[str] = SPLITS) -> Corpus:
+def read_corpus(path: str | Path, splits: Sequence[str] = SPLITS) -> CodiEsp:
     """Read a folder, a ``.tar.gz`` or a ``.zip`` of the official layout, without unpacking it.
 
     The cases of all splits are read (alignment learns from them), the annotations of ``splits`` alone.
@@ -106,7 +106,7 @@ def read_corpus(path: str | Path, splits: Sequence[str] = SPLITS) -> Corpus:
         for (split, case, english), es in texts.items()
         if not english and (split, case, True) in texts
     }
-    corpus = Corpus(cases, [])
+    corpus = CodiEsp(cases, [])
     for split in SPLITS:
         if split in tables and split in splits:
             _read_table(*tables[split], split, corpus)
@@ -145,7 +145,7 @@ def _check_size(path: Path, name: str, size: int) -> None:
         raise InputError(f"is larger than {MAX_FILE >> 20} MB", file=f"{path}!{name}")
 
 
-def _read_table(name: str, content: str, split: str, corpus: Corpus) -> None:
+def _read_table(name: str, content: str, split: str, corpus: CodiEsp) -> None:
     """The diagnosis lines of a ``<split>X.tsv``; the same code on the same spans counts once."""
     seen: set[tuple[str, str, tuple[tuple[int, int], ...]]] = set()
     for number, line in enumerate(content.splitlines(), 1):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from ....retrievers.errors import InputError
 from ....retrievers.files import check_out, read_jsonl
 from ..icd10cm.build import jsonl_gz, write_all
-from .archive import SPLITS, Annotation, Corpus, read_corpus
+from .archive import SPLITS, Annotation, CodiEsp, read_corpus
 from .project import AlignedCase, Aligner, Relocation
 
 Method = Literal["alignment", "model"]
@@ -52,7 +52,7 @@ class CodiespReport:
         return found + [f"wrote {f}" for f in self.files]
 
 
-def build(
+def build_codiesp(
     archive: str | Path,
     inventory: str | Path,
     out: str | Path,
@@ -142,7 +142,7 @@ def build_with(
     threads: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> CodiespReport:
-    """:func:`build` with the language model of an ``[lm]`` table.
+    """:func:`build_codiesp` with the language model of an ``[lm]`` table.
 
     Args:
         lm: TOML file with an ``[lm]`` table; needed by method ``model`` and no other.
@@ -155,14 +155,14 @@ def build_with(
     if method == "alignment":
         if lm is not None:
             raise InputError("is not used by --method alignment", field="--lm")
-        return build(archive, inventory, out, method, progress=progress)
+        return build_codiesp(archive, inventory, out, method, progress=progress)
     if lm is None:
         raise InputError("--method model needs a file with an [lm] table", field="--lm")
     from ....lm.options import lm_table
     from ....lm.use import models_for
 
     with models_for(lm_table(lm), "--method model", file=lm, probe=("relocator",)):
-        return build(archive, inventory, out, method, threads=threads, progress=progress)
+        return build_codiesp(archive, inventory, out, method, threads=threads, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class _Outcomes:
 
 
 def _relocate(
-    corpus: Corpus, annotations: Sequence[Annotation], method: Method, lm: Any, threads: int
+    corpus: CodiEsp, annotations: Sequence[Annotation], method: Method, lm: Any, threads: int
 ) -> _Outcomes:
     if method == "alignment":
         aligner = Aligner(corpus)

@@ -16,7 +16,7 @@ from .align import (
     sentences_es,
     words_of,
 )
-from .archive import Annotation, Case, Corpus
+from .archive import Annotation, Case, CodiEsp
 
 MATCH = 0.2
 """A word pair counts as translated from this score on."""
@@ -79,7 +79,7 @@ class AlignedCase:
 class Aligner:
     """Relocates mentions by word alignment; trained on the corpus that it is given."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: CodiEsp) -> None:
         self.cases = {id_: AlignedCase.of(case) for id_, case in corpus.cases.items()}
         pairs = [
             (

@@ -63,7 +63,7 @@ class BuildReport:
         return found + [f"wrote {f}" for f in self.files]
 
 
-def build(
+def build_icd10cm(
     folder: str | Path,
     year: int,
     out: str | Path,
@@ -77,7 +77,7 @@ def build(
     (``.jsonl.gz``) and a manifest to ``out``; either all of them or none.
 
     Args:
-        folder: the release files (see :class:`~abduce.data.build.icd10cm.release.Release`).
+        folder: the release files (see :class:`~abduce.data.build_icd10cm.icd10cm.release.Release`).
         year: the fiscal year. Its code and order files must be there. The tabular list and the
             indexes may be of an earlier year: the PDF addenda of the years between are applied.
         out: where to write, made if missing.
@@ -257,4 +257,4 @@ def write_all(folder: Path, files: Mapping[str, bytes]) -> None:
             parts.enter_context(replacing(folder / name)).write(data)
 
 
-__all__ = ["BuildReport", "MissingExtra", "build", "jsonl_gz", "with_profiles", "write_all"]
+__all__ = ["BuildReport", "MissingExtra", "build_icd10cm", "jsonl_gz", "with_profiles", "write_all"]

@@ -17,7 +17,7 @@ import dspy
 import pytest
 from abduce.data.build.codiesp.align import align_sentences, cognate, sentences_en, sentences_es
 from abduce.data.build.codiesp.archive import read_corpus
-from abduce.data.build.codiesp.build import NO_ALIGNMENT, OUTSIDE, build, build_with
+from abduce.data.build.codiesp.build import NO_ALIGNMENT, OUTSIDE, build_codiesp, build_with
 from abduce.data.build.codiesp.project import Aligner
 from abduce.data.build.codiesp.relocate import DROPPED
 from abduce.retrievers.errors import InputError
@@ -65,7 +65,7 @@ def answer(words: str) -> str:
 def by_model(folder: Path, inventory: Path, out: Path, reply: Callable[[str], str]) -> tuple[Any, Copyist]:
     lm = Copyist(reply)
     with dspy.context(lm=lm):
-        return build(folder, inventory, out, "model", threads=2, splits=["dev"]), lm
+        return build_codiesp(folder, inventory, out, "model", threads=2, splits=["dev"]), lm
 
 
 ENGLISH = {"cólera clásico": "classical cholera", "fiebre alta": "high fever"}
@@ -146,7 +146,7 @@ def test_alignment_finds_cognates_and_words_it_learnt(tmp_path: Path) -> None:
 def test_alignment_drops_what_no_word_matches(tmp_path: Path, inventory: Path) -> None:
     folder = write_corpus(tmp_path / "c", "S1\tDIAGNOSTICO\ta00.0\tdado de\t57 64\n")
     (folder / "dev" / "text_files_en" / "S1.txt").write_text("\n")
-    report = build(folder, inventory, tmp_path / "out", splits=["dev"])
+    report = build_codiesp(folder, inventory, tmp_path / "out", splits=["dev"])
     assert report.dropped == {NO_ALIGNMENT: 1}
     assert facts(tmp_path / "out") == []
 
@@ -179,7 +179,7 @@ def test_folder_tar_and_zip_read_alike(tmp_path: Path, kind: str) -> None:
 def test_a_bad_line_is_named(tmp_path: Path, inventory: Path, table: str, message: str) -> None:
     folder = write_corpus(tmp_path / "c", table)
     with pytest.raises(InputError, match=message):
-        build(folder, inventory, tmp_path / "out")
+        build_codiesp(folder, inventory, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -320,7 +320,7 @@ def test_likeness_of_spelling() -> None:
 @pytest.mark.skipif(not (DATA / "raw" / "codiesp").exists(), reason="needs the official archive")
 def test_relocation_agrees_with_the_projects_facts(tmp_path: Path) -> None:
     """On train and dev facts, never on test ones: most spans are the same, letter by letter."""
-    report = build(
+    report = build_codiesp(
         DATA / "raw" / "codiesp" / "codiesp_v4_part.tar.gz",
         DATA / "icd10cm_fy2018_taxonomy.jsonl.gz",
         tmp_path,
@@ -337,6 +337,6 @@ def test_relocation_agrees_with_the_projects_facts(tmp_path: Path) -> None:
 
 
 def test_annotations_are_counted_not_lost(corpus_folder: Path, inventory: Path, tmp_path: Path) -> None:
-    report = build(corpus_folder, inventory, tmp_path / "out", splits=["dev"])
+    report = build_codiesp(corpus_folder, inventory, tmp_path / "out", splits=["dev"])
     diagnoses = sum("DIAGNOSTICO" in line for line in ANNOTATIONS.splitlines())
     assert sum(report.kept.values()) + sum(report.dropped.values()) == diagnoses

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from abduce.data.build.icd10cm.addenda import apply_to_index, apply_to_tabular, parse_changes
 from abduce.data.build.icd10cm.alphabetic import IndexPath
-from abduce.data.build.icd10cm.build import build
+from abduce.data.build.icd10cm.build import build_icd10cm
 from abduce.data.build.icd10cm.release import Release
 from abduce.data.build.icd10cm.tabular import Node, read_tabular
 from abduce.data.icd10cm import compact_row, load_inventory
@@ -29,7 +29,7 @@ def rows_of(folder: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def rows(release: Path, tmp_path: Path) -> dict[str, dict[str, Any]]:
-    build(release, 2018, tmp_path / "out")
+    build_icd10cm(release, 2018, tmp_path / "out")
     return rows_of(tmp_path / "out")
 
 
@@ -116,12 +116,12 @@ def test_a_file_without_the_chapters_notes_takes_them_from_the_nodes_beside(
 
 
 def test_comparing_names_the_field_and_the_code_that_differ(release: Path, tmp_path: Path) -> None:
-    build(release, 2018, tmp_path / "a")
+    build_icd10cm(release, 2018, tmp_path / "a")
     other = rows_of(tmp_path / "a")
     other["A00.0"]["label"] = "Something else"
     theirs = tmp_path / "theirs.jsonl"
     theirs.write_text("".join(json.dumps(r) + "\n" for r in other.values()))
-    found = {a.field: a for a in build(release, 2018, tmp_path / "b", theirs).agreement}
+    found = {a.field: a for a in build_icd10cm(release, 2018, tmp_path / "b", theirs).agreement}
     assert (found["label"].equal, found["label"].codes, found["label"].first) == (6, 7, "A00.0")
     assert found["path_text"].equal == 7
 
@@ -164,14 +164,14 @@ def test_a_bad_release_is_one_clear_line_and_writes_nothing(
 ) -> None:
     change(release)
     with pytest.raises(InputError, match=message) as caught:
-        build(release, 2018, tmp_path / "out")
+        build_icd10cm(release, 2018, tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
 def test_a_year_that_is_not_there_names_those_that_are(release: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no codes file of 2019; there is 2018"):
-        build(release, 2019, tmp_path / "out")
+        build_icd10cm(release, 2019, tmp_path / "out")
 
 
 def test_an_entity_is_never_resolved(release: Path) -> None:
@@ -231,7 +231,7 @@ def test_addenda_change_index_paths_by_level() -> None:
 
 @pytest.mark.skipif(not OFFICIAL.exists(), reason="needs the official release files")
 def test_the_official_release_agrees_with_the_projects_inventory(tmp_path: Path) -> None:
-    report = build(OFFICIAL, 2018, tmp_path, DATA / "icd10cm_fy2018_taxonomy.jsonl.gz")
+    report = build_icd10cm(OFFICIAL, 2018, tmp_path, DATA / "icd10cm_fy2018_taxonomy.jsonl.gz")
     assert (report.codes, report.codiesp) == (71_704, 71_344)
     assert not report.only_ours
     assert not report.only_theirs

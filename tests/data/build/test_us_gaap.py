@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from abduce.data.build import us_gaap as prepare_us_gaap
-from abduce.data.build.us_gaap import build
+from abduce.data.build.us_gaap import build_us_gaap
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
 
@@ -66,7 +66,7 @@ def rows(path):
 
 
 def test_everything_that_a_release_says(release, tmp_path):
-    built = build(release, tmp_path / "out")
+    built = build_us_gaap(release, tmp_path / "out")
     found = rows(built.path)
     assert sorted(found) == ["Assets", "AssetsAbstract", "EarningsPerShareBasic", "OldThing"]
     assert found["Assets"] == {
@@ -90,13 +90,13 @@ def test_everything_that_a_release_says(release, tmp_path):
 
 
 def test_the_inventory_is_a_taxonomy(release, tmp_path):
-    taxonomy = Taxonomy.load(build(release, tmp_path / "out").path)
+    taxonomy = Taxonomy.load(build_us_gaap(release, tmp_path / "out").path)
     assert taxonomy["Assets"].definition == "Amount of asset."
     assert taxonomy["Assets"].metadata["balance"] == "debit"
 
 
 def test_flags_leave_out(release, tmp_path):
-    built = build(release, tmp_path / "out", abstract=False, deprecated=False)
+    built = build_us_gaap(release, tmp_path / "out", abstract=False, deprecated=False)
     assert sorted(rows(built.path)) == ["Assets", "EarningsPerShareBasic"]
 
 
@@ -105,27 +105,29 @@ def test_another_prefix_and_a_zip_archive(release, tmp_path):
     with zipfile.ZipFile(archive, "w") as packed:
         for path in release.rglob("*.x*"):
             packed.write(path, path.relative_to(release))
-    assert rows(build(archive, tmp_path / "a").path) == rows(build(release, tmp_path / "b").path)
-    assert list(rows(build(archive, tmp_path / "c", prefix="srt").path)) == ["Other"]
+    assert rows(build_us_gaap(archive, tmp_path / "a").path) == rows(
+        build_us_gaap(release, tmp_path / "b").path
+    )
+    assert list(rows(build_us_gaap(archive, tmp_path / "c", prefix="srt").path)) == ["Other"]
 
 
 def test_the_same_release_gives_the_same_bytes(release, tmp_path):
-    first = build(release, tmp_path / "a").path.read_bytes()
-    assert build(release, tmp_path / "b").path.read_bytes() == first
+    first = build_us_gaap(release, tmp_path / "a").path.read_bytes()
+    assert build_us_gaap(release, tmp_path / "b").path.read_bytes() == first
 
 
 def test_several_years_need_a_choice(release, tmp_path):
     (release / "us-gaap-2025.xsd").write_text(XSD.format(year=2025))
     with pytest.raises(InputError, match="2024, 2025"):
-        build(release, tmp_path / "out")
-    assert len(rows(build(release, tmp_path / "out", year="2025").path)) == 4
+        build_us_gaap(release, tmp_path / "out")
+    assert len(rows(build_us_gaap(release, tmp_path / "out", year="2025").path)) == 4
 
 
 def test_a_prohibited_arc_takes_its_label_away(release, tmp_path):
     path = release / "elts" / "us-gaap-lab-2024.xml"
     gone = '<link:labelArc use="prohibited" xlink:from="loc_a" xlink:to="lab_a"/></link:labelLink>'
     path.write_text(path.read_text().replace("</link:labelLink>", gone))
-    assert rows(build(release, tmp_path / "out").path)["Assets"]["label_source"] == "camel_case_split"
+    assert rows(build_us_gaap(release, tmp_path / "out").path)["Assets"]["label_source"] == "camel_case_split"
 
 
 @pytest.mark.parametrize(
@@ -141,25 +143,25 @@ def test_entities_are_refused(release, tmp_path, declaration, use):
     bad = path.read_text().replace("?>", f"?><!DOCTYPE l [{declaration}]>", 1).replace("Total", use)
     path.write_text(bad)
     with pytest.raises(InputError, match="document type") as caught:
-        build(release, tmp_path / "out")
+        build_us_gaap(release, tmp_path / "out")
     assert str(path) in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
 def test_bad_input(release, tmp_path):
     with pytest.raises(InputError, match="no such file"):
-        build(tmp_path / "none", tmp_path / "out")
+        build_us_gaap(tmp_path / "none", tmp_path / "out")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no schema"):
-        build(tmp_path / "empty", tmp_path / "out")
+        build_us_gaap(tmp_path / "empty", tmp_path / "out")
     with pytest.raises(InputError, match="no schema"):
-        build(release, tmp_path / "out", prefix="ifrs")
+        build_us_gaap(release, tmp_path / "out", prefix="ifrs")
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(InputError, match="neither a folder nor a zip"):
-        build(tmp_path / "text.zip", tmp_path / "out")
+        build_us_gaap(tmp_path / "text.zip", tmp_path / "out")
     (release / "broken.xsd").write_text("<xs:schema")
     with pytest.raises(InputError, match="not well-formed"):
-        build(release, tmp_path / "out")
+        build_us_gaap(release, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -168,7 +170,7 @@ def test_a_zip_bomb_is_refused(tmp_path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.xsd", b" " * 60_000_000)
     with pytest.raises(InputError, match="too much"):
-        build(path, tmp_path / "out")
+        build_us_gaap(path, tmp_path / "out")
 
 
 def packed(release, path):
@@ -185,10 +187,10 @@ def test_all_parts_together_are_bounded(release, tmp_path, monkeypatch, limit, v
     source = packed(release, tmp_path / "r.zip") if zipped else release
     monkeypatch.setattr(prepare_us_gaap, "MAX_RELEASE", total)
     monkeypatch.setattr(prepare_us_gaap, "MAX_PARTS", 3)
-    assert len(rows(build(source, tmp_path / "fits").path)) == 4
+    assert len(rows(build_us_gaap(source, tmp_path / "fits").path)) == 4
     monkeypatch.setattr(prepare_us_gaap, limit, total - 1 if value < 0 else value)
     with pytest.raises(InputError, match=r"at most|larger than") as caught:
-        build(source, tmp_path / "out")
+        build_us_gaap(source, tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -200,7 +202,7 @@ def test_a_part_that_cannot_be_unpacked_is_named(release, tmp_path):
     data[at : at + 20] = b"\xff" * 20
     path.write_bytes(data)
     with pytest.raises(InputError, match="cannot be unpacked") as caught:
-        build(path, tmp_path / "out")
+        build_us_gaap(path, tmp_path / "out")
     assert "us-gaap-2024.xsd" in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -215,5 +217,5 @@ def test_entities_far_behind_are_refused(release, tmp_path, before, encoding):
     text = path.read_text().replace("?>", declared, 1).replace("Total", "&a;")
     path.write_bytes(text.replace('encoding="utf-8"', f'encoding="{encoding}"').encode(encoding))
     with pytest.raises(InputError, match="document type"):
-        build(release, tmp_path / "out")
+        build_us_gaap(release, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -6,7 +6,7 @@ import pytest
 from abduce.data.domains import FINANCE
 from abduce.eval.runs.recompute import recompute
 from abduce.eval.runs.taxonomy_codec import TaxonomyCodec
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import PRESETS, scopes
 from abduce.programs.profiles import Profiles
 from abduce.programs.trace_json import from_json
@@ -62,7 +62,7 @@ def test_a_row_ranks_concepts_of_the_fact_s_datatype_and_can_be_recomputed(
     name, twenty, parts, model, using, us_gaap
 ):
     spec = PRESETS[name].changed({"selector": True})
-    program = build(spec, parts)
+    program = build_program(spec, parts)
     codec = TaxonomyCodec()
     with using(model):
         for example in twenty:

@@ -24,7 +24,7 @@ from abduce.eval.runs.joining import joined
 from abduce.eval.runs.row import Row
 from abduce.eval.runs.run import Run
 from abduce.eval.runs.runner import run
-from abduce.eval.tables import Cell
+from abduce.eval.tables import TableCell
 from abduce.retrievers.errors import InputError
 from typer.testing import CliRunner
 
@@ -125,7 +125,7 @@ def test_breakdown_by_hand(folder: Path) -> None:
     assert table.columns == ["row", "table (n=30)", "text (n=10)"]
     assert got["base"]["text (n=10)"].value == pytest.approx(3 / 10)
     assert got["base"]["table (n=30)"].value == pytest.approx(7 / 30)
-    assert isinstance(got["base"]["table (n=30)"], Cell)
+    assert isinstance(got["base"]["table (n=30)"], TableCell)
     assert got["base"]["table (n=30)"].low < 7 / 30 < got["base"]["table (n=30)"].high
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from abduce.eval.runs.recompute import recompute
 from abduce.programs.config import FHSConfig
-from abduce.programs.methods import Parts, build
+from abduce.programs.methods import Parts, build_program
 from abduce.programs.presets import PRESETS, scopes, spec_named
 from abduce.programs.trace_json import from_json
 
@@ -50,7 +50,7 @@ def run(tiny, tiny_index, schema, using, model):
         spec = spec_named(name).changed(changes)
         gold = {"gold": "DebtNoncurrent"} if spec.needs_gold else {}
         with using(model):
-            return build(spec, Parts(lambda _: tiny_index, tiny, schema))(fact=fact, **gold)
+            return build_program(spec, Parts(lambda _: tiny_index, tiny, schema))(fact=fact, **gold)
 
     return go
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from abduce.programs.rag.context import Evidence, estimate_tokens, fuse, overlap, pack, same_text, show
+from abduce.programs.rag.context import (
+    Evidence,
+    estimate_tokens,
+    fuse_queries,
+    overlap,
+    pack,
+    same_text,
+    show,
+)
 from abduce.retrievers.base import Ranking
 from abduce.retrievers.corpus import Passage
 from hypothesis import given
@@ -18,7 +26,7 @@ rankings = st.lists(st.lists(st.sampled_from(sorted(POOL)), unique=True, max_siz
 @given(rankings, st.integers(1, 20))
 def test_fuse_is_a_bounded_union_in_order(lists, budget):
     named = {f"q{i}": Ranking.of(ids) for i, ids in enumerate(lists, 1)}
-    fused = fuse(named, POOL, budget)
+    fused = fuse_queries(named, POOL, budget)
     kept = [e.id for e in fused.evidence]
     texts = [same_text(POOL[i]) for i in kept]
     assert len(kept) <= budget
@@ -58,14 +66,14 @@ def test_a_later_shorter_passage_still_fits():
 
 def test_duplicates_by_text_under_two_ids():
     found = {"a": Passage("a", "", "Same  Words"), "b": Passage("b", "other title", "same words")}
-    fused = fuse({"q1": Ranking.of(["a"]), "q2": Ranking.of(["b"])}, found, 15)
+    fused = fuse_queries({"q1": Ranking.of(["a"]), "q2": Ranking.of(["b"])}, found, 15)
     assert fused.evidence == (Evidence("a", (("q1", 1), ("q2", 1))),)
     assert fused.duplicates == 1
 
 
 def test_budget_below_one():
     with pytest.raises(ValueError, match="budget"):
-        fuse({}, POOL, 0)
+        fuse_queries({}, POOL, 0)
 
 
 def test_overlap_by_hand():

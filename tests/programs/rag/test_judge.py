@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from abduce.programs import ContextJudge
 from abduce.programs.rag.context import Evidence
-from abduce.programs.rag.judge import conservative, evidence_of
+from abduce.programs.rag.judge import conservative, recorded_evidence
 from abduce.retrievers.errors import InputError
 from abduce.signatures.judge import ContextUtility
 from abduce.signatures.types import UtilityLabel
@@ -105,8 +105,8 @@ def test_description_names_model_version_and_prompt(scripted, passages, replies)
 
 def test_evidence_from_a_stored_trace():
     notes = {"context": [{"id": "p001", "sources": [["q1", 1], ["q3", 4]]}]}
-    assert evidence_of(notes) == (Evidence("p001", (("q1", 1), ("q3", 4))),)
-    assert evidence_of({}) == ()
+    assert recorded_evidence(notes) == (Evidence("p001", (("q1", 1), ("q3", 4))),)
+    assert recorded_evidence({}) == ()
 
 
 @pytest.mark.parametrize(("holds", "label", "backoffs"), [(2, ENTAILED, 0), (1, ENTAILED, 1), (0, None, 3)])

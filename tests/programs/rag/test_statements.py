@@ -8,7 +8,7 @@ import pytest
 from abduce.programs.logprobs import read_tokens
 from abduce.programs.rag.base import SimpleRAG
 from abduce.programs.rag.config import HCQRConfig, RAGConfig
-from abduce.programs.rag.context import Evidence, fuse
+from abduce.programs.rag.context import Evidence, fuse_queries
 from abduce.programs.rag.per_option import OptionEvidence
 from abduce.programs.rag.presets import rag_spec
 from abduce.programs.rag.probabilities import option_probabilities
@@ -110,8 +110,8 @@ def test_every_option_is_searched_for():
 
 def test_places_in_turn():
     rankings = {"x": Ranking.of(["a", "b"]), "y": Ranking.of(["c", "a"])}
-    assert [e.id for e in fuse(rankings, PASSAGES, 9, in_turn=True).evidence] == ["a", "c", "b"]
-    assert [e.id for e in fuse(rankings, PASSAGES, 9).evidence] == ["a", "b", "c"]
+    assert [e.id for e in fuse_queries(rankings, PASSAGES, 9, in_turn=True).evidence] == ["a", "c", "b"]
+    assert [e.id for e in fuse_queries(rankings, PASSAGES, 9).evidence] == ["a", "b", "c"]
 
 
 def test_two_prompts_at_once_are_refused():
