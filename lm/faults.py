@@ -190,6 +190,7 @@ _SETTINGS: tuple[tuple[str, str], ...] = (
     ),
     (r"\btop_k\b|\bmin_p\b", "leave top_k and min_p out of [lm]"),
     (r"\bseed\b", "set [lm] seeds = false"),
+    (r"\btemperature\b", "set [lm] temperature to what the server takes"),
     (
         r"api[ _-]?key|unauthori[sz]ed|authenticat|credential",
         "for a key, set the variable that api_key_env names",

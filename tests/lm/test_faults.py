@@ -166,6 +166,7 @@ def test_no_json_is_too_strange_for_a_servers_words(value):
         (400, "Use 'max_completion_tokens' instead.", 'max_tokens_field = "max_completion_tokens"'),
         (400, "Unrecognized request argument supplied: chat_template_kwargs", 'kind = "openai"'),
         (400, "Extra inputs are not permitted: seed", "seeds = false"),
+        (400, "Unsupported value: 'temperature' does not support 0.0", "[lm] temperature"),
         (401, "no", "api_key_env"),
         (404, "404 page not found", "end in /v1"),
         (307, "the address leads to http://other/v1", "base_url"),
