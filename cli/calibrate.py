@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -49,7 +50,7 @@ def calibrate(
     from ..retrievers.files import check_out
 
     check_out(out)
-    if (Path(program[0]) / "run.json").is_file():
+    if os.path.isfile(Path(program[0]) / "run.json"):
         if _family(program[0]) == "taxonomy":
             _support(program, row, check, out)
         else:

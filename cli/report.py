@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,7 +106,7 @@ def report(
         check_out(folder, folder=True)
     if format_ not in ("terminal", *FORMATS):
         raise InputError(f"{format_!r} is none of terminal, {', '.join(FORMATS)}", field="format")
-    if len(run) == 1 and qrels is None and run[0].is_file():
+    if len(run) == 1 and qrels is None and os.path.isfile(run[0]):
         from ..eval.report.choosing import choice_tables
         from ..eval.report.published import predictions_report
 

@@ -110,3 +110,10 @@ def test_several_files_appear_together_or_not_at_all(tmp_path):
     (tmp_path / "b").symlink_to(tmp_path / "real")
     write_all(tmp_path, {"a": b"1", "b": b"2"})
     assert ((tmp_path / "a").read_text(), (tmp_path / "real").read_text()) == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    "command", [("report",), ("calibrate",), ("review",), ("tag",), ("eval",), ("index", "info")]
+)
+def test_a_name_that_is_too_long_is_one_line(cli, command):
+    refused(cli(*command, "x" * 300))
