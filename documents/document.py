@@ -87,6 +87,8 @@ class Document:
     def __post_init__(self) -> None:
         self.units = DocumentUnits()
         self._unsettled: dict[str, Stated] = {}
+        self.wordless = ""
+        """The first passage of tagged numbers that has no words."""
         self.filing_id = self.filing_id or self.content
 
     def add_blocks(self, blocks: Iterable[Block]) -> None:
@@ -218,6 +220,9 @@ class Document:
         if not mentions:
             return
         self.counts["passages"] += 1
+        if not any(map(str.isalpha, block.text)):
+            self.counts["wordless"] += len(mentions)
+            self.wordless = self.wordless or block.text[:40]
         windows: dict[tuple[int, int], SourceContext] = {}
         for i, mention in enumerate(mentions):
             low, high = _window(len(block.text), mention)

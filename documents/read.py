@@ -88,6 +88,11 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
         raise InputError(_nothing(document), file=path)
     if document.counts["unlabelled"]:
         document.notes.append(f"{document.counts['unlabelled']} values stand in rows without a label")
+    if document.counts["wordless"]:
+        document.notes.append(
+            f"{document.counts['wordless']} tagged values stand in blocks without words, whose layout is not "
+            f"read: they have no headers; the first is {document.wordless!r}"
+        )
     for unread in document.unread:
         LOG.debug(
             "not read: %s: %s%s", unread.place, unread.reason, f": {unread.text}" if unread.text else ""

@@ -277,3 +277,16 @@ def test_contents_by_parts_without_a_heading_hold_page_numbers(tmp_path):
     document = read(tmp_path, "a.html", table(*rows) + "<p>Revenue was $5 million.</p>")
     assert [f.value for f in document.facts] == ["5"]
     assert document.passed_over["page numbers"] == 4
+
+
+def test_a_layout_that_is_not_read_is_told(tmp_path):
+    tag = '<ix:nonFraction name="x:Plant" contextRef="c" unitRef="u">{}</ix:nonFraction>'
+    rows = "".join(
+        f'<div style="display:flex"><div>{name}</div><div>{tag.format(value)}</div></div>'
+        for name, value in (("Plant", "52,982"), ("Debtors", "67,236"))
+    )
+    page = f'<html xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>{rows}</body></html>'
+    document = read(tmp_path, "a.xhtml", page)
+    assert [f.value for f in document.facts] == ["52,982", "67,236"]
+    assert "2 tagged values stand in blocks without words" in " ".join(document.notes)
+    assert "'52,982'" in " ".join(document.notes)
