@@ -16,11 +16,15 @@ Key = tuple[object, ...]
 def close_key(fact: Fact) -> Key | None:
     """What facts share that one tag fits with near certainty: datatype, the whole row header, the column
     header without dates and the kind of period; of a mention its words, of a number in a text the words
-    around it. None where there are no words to compare."""
+    around it. Rows of numbers and dates alone ("$750 3.5%, Feb 2024") are alike within their table. None
+    where there is nothing to compare."""
     if fact.modality == "table":
         locus = locus_of(fact)
         if not locus.chain:
-            return None
+            header = fact.row_header or ""
+            inside = fact.value in header
+            where = (fact.context.context_id, locus.column, locus.period, inside)
+            return ("wordless", fact.datatype, *where) if header else None
         return ("cell", fact.datatype, locus.chain, locus.column, locus.period)
     locus = locus_of(fact)
     if locus.mention:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from abduce.eval.report.page import report_html
 from abduce.eval.runs.joining import joined
+from made_questions import question_run
 from made_report import made_run
 
 pytestmark = pytest.mark.browser
@@ -69,6 +70,48 @@ def test_a_fact_lights_its_cell_and_shows_two_rows_side_by_side(made: Path, watc
     assert "b=better" in page.url
 
 
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("questions")
+    run, sources = question_run(folder / "r")
+    (folder / "p.html").write_text(report_html(run, sources), encoding="utf-8")
+    return folder / "p.html"
+
+
+def test_a_question_shows_plan_queries_passages_and_judges_of_two_rows(questions: Path, watched: Any) -> None:
+    page = watched.open(questions, "id=q1")
+    assert page.get_by_text("Which is it in case 1?").is_visible()
+    assert page.locator("li.is-gold").inner_text() == "A cholera (gold)"
+    sides = page.locator("section.side")
+    assert sides.locator("h3").all_inner_texts() == ["base", "planned"]
+    base, planned = sides.nth(0).inner_text(), sides.nth(1).inner_text()
+    assert "Answer B measles, wrong" in base
+    assert "Judge first: Not Useful" in base
+    assert "Plan" not in base
+    assert "Answer A cholera, right" in planned
+    assert "Judge first: Entailed (context alone supports A)" in planned
+    assert "Judge second: no label OSError: it is gone" in planned
+    pairs = sides.nth(1).locator("dl").all_inner_texts()
+    assert [text.split("\n") for text in pairs] == [
+        ["working hypothesis", "it is cholera", "confirming evidence", "rice water"],
+        ["confirm", "watery stools", "refute", "rash"],
+    ]
+    assert "A for [2] Passage 1 of (model)" in planned
+    passages = sides.nth(1).locator("ol > li")
+    assert [" ".join(text.split()) for text in passages.all_inner_texts()] == [
+        "p0 Title 0 confirm #1",
+        "p1 Title 1 cited confirm #2",
+        "p2 Title 2 confirm #3",
+    ]
+    assert passages.evaluate_all("all => all.map(li => li.className)") == ["", "good-box", ""]
+    passages.nth(1).locator("summary").click()
+    assert passages.nth(1).locator(".passage").inner_text() == "Passage 1 of cholera."
+    page.get_by_label("Left").select_option("planned")
+    page.get_by_label("Right").select_option("base")
+    assert sides.locator("h3").all_inner_texts() == ["planned", "base"]
+    assert watched.axe() == []
+
+
 def test_a_failed_example_says_why(made: Path, watched: Any) -> None:
     page = watched.open(made, "id=f39")
     assert page.locator(".bad-box").inner_text() == "RuntimeError: no reply"
@@ -117,6 +160,17 @@ def test_two_runs_say_what_the_change_did(tmp_path: Path, watched: Any) -> None:
     page = watched.open(tmp_path / "p.html")
     assert page.get_by_text("better (after) minus better (before)").is_visible()
     assert "0 facts helped" in page.get_by_text("by MRR:").inner_text()
+
+
+def test_hostile_questions_are_shown_as_they_stand(tmp_path: Path, watched: Any) -> None:
+    run, sources = question_run(tmp_path / "r", say=lambda text: f"{text} {HOSTILE}")
+    (tmp_path / "p.html").write_text(report_html(run, sources), encoding="utf-8")
+    for settings in ("", "id=q1"):
+        page = watched.open(tmp_path / "p.html", settings)
+        page.locator("section.side, figure svg").first.wait_for()
+        assert HOSTILE in page.locator("body").inner_text()
+        assert page.evaluate("window.hit") is None
+        assert page.locator("img, a[href^='javascript'], iframe, object, embed, form").count() == 0
 
 
 def test_hostile_texts_are_shown_as_they_stand(tmp_path: Path, watched: Any) -> None:

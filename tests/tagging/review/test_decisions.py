@@ -168,7 +168,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         ("t.json", "{}", "not a list of tasks"),
         ("t.json", '[{"data": {}}]', "task 1 is not one of abduce's"),
         ("t.txt", "x", "is none of .jsonl"),
-        ("t.xlsx", "no workbook", "is no workbook"),
+        ("t.xlsx", "no workbook", "is not an Excel workbook"),
     ],
 )
 def test_decisions_that_cannot_be_read_say_why(tmp_path: Path, name: str, text: str, problem: str) -> None:

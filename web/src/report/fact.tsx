@@ -104,7 +104,7 @@ function Queries({ detail, items, golds }: Props) {
             <tr key={i}>
               <th scope="row">{hypothesis >= 0 ? `h${hypothesis + 1} ` : ""}{form}{round ? `, round ${round + 1}` : ""}</th>
               <td class="query">{text}</td>
-              <td>{hits.slice(0, 3).map((of) => <div key={of}><Concept items={items} of={of} golds={golds} /></div>)}{hits.length ? null : <span class="soft">nothing</span>}</td>
+              <td class="hits">{hits.slice(0, 3).map((of) => <div key={of}><Concept items={items} of={of} golds={golds} /></div>)}{hits.length ? null : <span class="soft">nothing</span>}</td>
             </tr>
           ))}
         </tbody>

@@ -34,11 +34,11 @@ export function Facts(props: Props) {
   const line = (index: number, top: number) => {
     const i = places[index] ?? 0;
     return (
-      <a class="item" key={i} href={changed(address, { id: examples.ids[i] ?? "" })} style={{ top: `${top}px`, height: `${LINE}px`, gridTemplateColumns: "9rem minmax(5rem, 8rem) minmax(8rem, 1.4fr) minmax(8rem, 1fr) 11rem" }}>
-        <span class="mono soft">{examples.ids[i]}</span>
+      <a class="item example" key={i} href={changed(address, { id: examples.ids[i] ?? "" })} style={{ top: `${top}px`, height: `${LINE}px` }}>
+        <span class="mono soft wide">{examples.ids[i]}</span>
         <span>{examples.values[i]}</span>
         <span title={examples.lines[i]}>{examples.lines[i]}</span>
-        <span class="mono" title={examples.golds[i]}>{examples.golds[i]}</span>
+        <span class="mono wide" title={examples.golds[i]}>{examples.golds[i]}</span>
         <Outcome values={values} a={a} b={b} measure={measure} place={i} delta={delta[i] ?? null} />
       </a>
     );

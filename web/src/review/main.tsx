@@ -251,7 +251,7 @@ function Page({ sheet, review, items, blocks, store }: Opened & { readonly store
           line={(index, top) => {
             const i = places[index] ?? 0;
             return (
-              <a class="item small" key={i} href={`#${new URLSearchParams({ ...address, fact: review.facts.ids[i] ?? "" })}`} aria-current={i === current} style={{ top: `${top}px`, height: `${LINE}px`, gridTemplateColumns: "5.5rem 1fr 2.6rem" }}>
+              <a class="item fact small" key={i} href={`#${new URLSearchParams({ ...address, fact: review.facts.ids[i] ?? "" })}`} aria-current={i === current} style={{ top: `${top}px`, height: `${LINE}px` }}>
                 <span>{review.facts.values[i]}</span>
                 <span title={review.facts.loci[i]}>{review.facts.loci[i]}</span>
                 <span class="num soft">{share(review.suggestion(i).sure, 2)}</span>

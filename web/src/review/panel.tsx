@@ -65,8 +65,21 @@ export function Panel({ sheet, review, items, fact, label, offered, turn, search
         {decision?.flag ? <span class="chip bad">⚑ flagged</span> : null} <span class="mono soft small">{facts.ids[fact]}</span>
       </p>
       {facts.errors[fact] ? <p class="box bad-box">{facts.errors[fact]}</p> : null}
+      <div class="bar">
+        <button type="button" onClick={act.accept} disabled={!suggestion.concept}>Accept <kbd>a</kbd></button>
+        <button type="button" onClick={act.reject}>Reject <kbd>r</kbd></button>
+        <button type="button" onClick={act.next}>Next <kbd>n</kbd></button>
+        <button type="button" onClick={act.back}>Back <kbd>p</kbd></button>
+        <button type="button" onClick={act.more}>More <kbd>0</kbd></button>
+        <button type="button" onClick={() => act.search(!searching)}>Search <kbd>/</kbd></button>
+        <button type="button" onClick={act.undo} disabled={!review.undoable}>Undo <kbd>u</kbd></button>
+        <button type="button" onClick={act.flag} aria-pressed={decision?.flag ?? false}>Flag <kbd>f</kbd></button>
+        <button type="button" onClick={() => act.note(decision?.note ?? "")}>Note <kbd>m</kbd></button>
+        <button type="button" onClick={act.twins} disabled={!open}>Same for {open} alike <kbd>s</kbd></button>
+      </div>
+      {noting ? <Note text={decision?.note ?? ""} save={act.note} /> : decision?.note ? <p class="box warn-box">{decision.note}</p> : null}
       {searching ? (
-        <SearchBox datatype={facts.datatypes[fact] ?? ""} choose={act.choose} leave={() => act.search(false)} />
+        <SearchBox datatype={facts.datatypes[fact] ?? ""} near={[facts.loci[fact], ...review.neighbours(fact).map((id) => label(id).label)].join(" ")} choose={act.choose} leave={() => act.search(false)} />
       ) : (
         <ol class="candidates" aria-label="Candidates">
           {offered.map((concept, i) => {
@@ -88,19 +101,6 @@ export function Panel({ sheet, review, items, fact, label, offered, turn, search
           {offered.length ? null : <li class="soft">Nothing {turn ? "more" : "is suggested"}: search the taxonomy.</li>}
         </ol>
       )}
-      <div class="bar">
-        <button type="button" onClick={act.accept} disabled={!suggestion.concept}>Accept <kbd>a</kbd></button>
-        <button type="button" onClick={act.reject}>Reject <kbd>r</kbd></button>
-        <button type="button" onClick={act.next}>Next <kbd>n</kbd></button>
-        <button type="button" onClick={act.back}>Back <kbd>p</kbd></button>
-        <button type="button" onClick={act.more}>More <kbd>0</kbd></button>
-        <button type="button" onClick={() => act.search(!searching)}>Search <kbd>/</kbd></button>
-        <button type="button" onClick={act.undo} disabled={!review.undoable}>Undo <kbd>u</kbd></button>
-        <button type="button" onClick={act.flag} aria-pressed={decision?.flag ?? false}>Flag <kbd>f</kbd></button>
-        <button type="button" onClick={() => act.note(decision?.note ?? "")}>Note <kbd>m</kbd></button>
-        <button type="button" onClick={act.twins} disabled={!open}>Same for {open} alike <kbd>s</kbd></button>
-      </div>
-      {noting ? <Note text={decision?.note ?? ""} save={act.note} /> : decision?.note ? <p class="box warn-box">{decision.note}</p> : null}
       <Why sheet={sheet} fact={fact} items={items} evidence={facts.evidence[fact] ?? ""} golds={[suggestion.concept]} />
     </section>
   );

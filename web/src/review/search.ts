@@ -8,6 +8,8 @@ const B = 0.75;
 const W_COV = 1;
 /** Words that the beginning of a word, still being typed, may stand for. */
 const COMPLETIONS = 40;
+/** What the words of the fact's place count beside those that are typed: a whole match of theirs, this much. */
+const W_NEAR = 1;
 
 export interface Found {
   readonly place: number;
@@ -81,20 +83,34 @@ export class Search {
     taxonomy.words.forEach((word, i) => this.places.set(word, i));
   }
 
-  /** The best concepts for a text. Where `typing`, its last word may be the beginning of one. */
-  find(text: string, top: number, typing = false): Found[] {
+  /**
+   * The best concepts for a text. With `near`, and until a word is ended by a space, the text is being typed: its
+   * last word, and each that is none of the taxonomy, may be the beginning of one; what has the words of `near` as
+   * well comes first.
+   */
+  find(text: string, top: number, near?: string): Found[] {
     const query = [...new Set(tok(text))];
     if (!query.length) return [];
-    const begun = typing && /[\p{L}\p{N}]$/u.test(text) ? (tok(text).at(-1) ?? "") : "";
+    const typing = near !== undefined && /[\p{L}\p{N}]$/u.test(text);
+    const last = tok(text).at(-1);
     const raw = new Float64Array(this.size);
     const shared = new Uint16Array(this.size);
     const touched = new Uint8Array(this.size);
     for (const word of query) {
-      const words = word === begun ? this.completions(word) : this.known(word);
+      const words = typing && (word === last || !this.places.has(word)) ? this.completions(word) : this.known(word);
       this.add(words, raw, touched);
       this.cover(words, shared);
     }
-    return this.best(raw, shared, touched, query.length, top);
+    return this.best(raw, shared, touched, query.length, top, typing ? this.shareOf(near, touched) : null);
+  }
+
+  /** The BM25 of a text for the touched documents, as a share of the best of them. */
+  private shareOf(text: string, touched: Uint8Array): Float64Array {
+    const found = new Float64Array(this.size);
+    for (const word of new Set(tok(text))) this.add(this.known(word), found, new Uint8Array(this.size));
+    let most = 0;
+    for (let d = 0; d < this.size; d++) if (touched[d] && (found[d] ?? 0) > most) most = found[d] ?? 0;
+    return most ? found.map((value) => value / most) : found;
   }
 
   private known(word: string): number[] {
@@ -155,7 +171,7 @@ export class Search {
     }
   }
 
-  private best(raw: Float64Array, shared: Uint16Array, touched: Uint8Array, words: number, top: number): Found[] {
+  private best(raw: Float64Array, shared: Uint16Array, touched: Uint8Array, words: number, top: number, near: Float64Array | null): Found[] {
     let low = Number.POSITIVE_INFINITY;
     let high = Number.NEGATIVE_INFINITY;
     for (const value of raw) {
@@ -168,7 +184,7 @@ export class Search {
       if (!touched[d]) continue;
       const label = (shared[d] ?? 0) / Math.max(this.labelSizes[d] ?? 0, 1);
       const norm = range > 0 ? ((raw[d] ?? 0) - low) / range : 1;
-      found.push({ place: d, score: norm + W_COV * (label + (shared[d] ?? 0) / words), raw: raw[d] ?? 0, label });
+      found.push({ place: d, score: norm + W_COV * (label + (shared[d] ?? 0) / words) + W_NEAR * (near?.[d] ?? 0), raw: raw[d] ?? 0, label });
     }
     const { ids } = this.taxonomy;
     const order = (x: (typeof found)[number], y: (typeof found)[number]) =>

@@ -21,11 +21,13 @@ export function openTaxonomy(): Promise<Opened> {
 
 interface Props {
   readonly datatype: string;
+  /** Words of the fact's place and of the concepts beside it: what goes with them comes first. */
+  readonly near: string;
   readonly choose: (concept: string) => void;
   readonly leave: () => void;
 }
 
-export function SearchBox({ datatype, choose, leave }: Props) {
+export function SearchBox({ datatype, near, choose, leave }: Props) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const [known, setKnown] = useState<Opened | null>(null);
@@ -36,10 +38,10 @@ export function SearchBox({ datatype, choose, leave }: Props) {
   }, []);
   const found = useMemo(() => {
     if (!known || !text.trim()) return [];
-    const all = known.search.find(text, 200, true);
+    const all = known.search.find(text, 200, near);
     const same = all.filter(({ place }) => !datatype || known.taxonomy.datatypes[place] === datatype);
     return [...same, ...all.filter((one) => !same.includes(one))].slice(0, SHOWN);
-  }, [known, text, datatype]);
+  }, [known, text, datatype, near]);
   const pick = (i: number) => {
     const id = known?.taxonomy.ids[found[i]?.place ?? -1];
     if (id) choose(id);

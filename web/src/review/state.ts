@@ -25,6 +25,11 @@ const LOOSE = 0.8;
 const UNSURE = 0.5;
 /** From here on only the same row of the same table outweighs the program. */
 const CERTAIN = 0.9;
+/** Concepts that were decided in the same table and are offered to its other facts. */
+const BESIDE = 3;
+/** Facts of the same source context whose concepts say what a fact is about. */
+const NEIGHBOURS = 10;
+const STANDS: ReadonlySet<State> = new Set(["accepted", "corrected"]);
 const OWN_CLOSE = 0;
 const OWN_LOOSE = 1;
 const ANY_CLOSE = 2;
@@ -116,7 +121,7 @@ export class Review {
     if (likely !== undefined && loose.size === 1 && own.includes(likely)) {
       return { concept: likely, source: "loose", sure: Math.max(sure ?? 0, LOOSE), candidates: unique([likely, ...others, ...kept, ...rest]), votes: loose.get(likely) ?? 0 };
     }
-    const candidates = unique([...kept.slice(0, 1), ...others, ...strangers, ...kept.slice(1), ...rest]);
+    const candidates = unique([...kept.slice(0, 1), ...others, ...this.beside(i), ...strangers, ...kept.slice(1), ...rest]);
     const changed = kept[0] !== own[0];
     return { concept: candidates[0] ?? "", source: "program", sure: changed ? (sure === null ? null : sure / 2) : sure, candidates, votes: 0 };
   }
@@ -127,7 +132,7 @@ export class Review {
     for (const other of this.alike(i, level)) {
       if (!counts(other)) continue;
       const decision = this.decisions.get(other);
-      if (!decision || (decision.state !== "accepted" && decision.state !== "corrected")) continue;
+      if (!decision || !STANDS.has(decision.state)) continue;
       const vote = votes.get(decision.concept) ?? { count: 0, at: "" };
       votes.set(decision.concept, { count: vote.count + 1, at: vote.at > decision.at ? vote.at : decision.at });
     }
@@ -145,6 +150,26 @@ export class Review {
     const sameTable = this.facts.contexts[other] === this.facts.contexts[i];
     if (this.first(other) === this.first(i)) return sameTable || sure < CERTAIN;
     return sure < (sameTable ? CERTAIN : UNSURE);
+  }
+
+  /** The concepts that stand at the nearest facts of its source context, each once. */
+  neighbours(i: number): string[] {
+    const here = (this.tables().get(this.facts.contexts[i] ?? -1) ?? []).filter((other) => other !== i);
+    here.sort((x, y) => Math.abs(x - i) - Math.abs(y - i));
+    return unique(here.slice(0, NEIGHBOURS).map((other) => this.concept(other)));
+  }
+
+  /** The latest concepts that were decided of facts of its datatype in its table, where the program said the same first. */
+  private beside(i: number): string[] {
+    const near: Decision[] = [];
+    const distant: Decision[] = [];
+    for (const other of this.tables().get(this.facts.contexts[i] ?? -1) ?? []) {
+      const decision = this.decisions.get(other);
+      if (other === i || !decision || !STANDS.has(decision.state) || this.facts.datatypes[other] !== this.facts.datatypes[i]) continue;
+      (this.first(other) === this.first(i) ? near : distant).push(decision);
+    }
+    const latest = (x: Decision, y: Decision) => (x.at > y.at ? -1 : 1);
+    return unique([...near.sort(latest), ...distant.sort(latest)].map(({ concept }) => concept)).slice(0, BESIDE);
   }
 
   /** What was refused of facts closely alike: the program's first concept, where that was rejected or corrected. */
@@ -224,7 +249,8 @@ export class Review {
     if (!undoing) this.done.push(before);
     const saved = changes.map(([i, decision]) => decision ?? { ...this.blank(i), at: this.now() });
     const near = new Set(changes.flatMap(([i]) => [OWN_CLOSE, OWN_LOOSE, ANY_CLOSE, ANY_LOOSE].flatMap((level) => this.alike(i, level))));
-    for (const i of [...near, ...changes.map(([i]) => i)]) this.suggestions.delete(i);
+    const sameTable = changes.flatMap(([i]) => this.tables().get(this.facts.contexts[i] ?? -1) ?? []);
+    for (const i of [...near, ...sameTable, ...changes.map(([i]) => i)]) this.suggestions.delete(i);
     for (const i of near) {
       if (this.decided(i)) continue;
       const { concept } = this.suggestion(i);
