@@ -22,10 +22,15 @@ def read_workbook_rows(path: Path) -> Iterator[tuple[int, Row]]:
 
     check_book(path)
     try:
-        rows = load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
-        names = [str(n or "") for n in next(rows, ())]
-        for line, cells in enumerate(rows, 2):
-            if any(c is not None for c in cells):
-                yield line, {n: "" if c is None else str(c) for n, c in zip(names, cells, strict=False) if n}
-    except (OSError, ValueError, KeyError, IndexError, BadZipFile) as e:
+        sheet = load_workbook(path, data_only=True, keep_links=False).worksheets[0]
+    except (
+        OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, SyntaxError, BadZipFile,
+    ) as e:  # fmt: skip
         raise InputError(f"is no workbook: {e}", file=path) from e
+    rows: dict[int, dict[int, str]] = {}
+    for (row, column), cell in sorted(sheet._cells.items()):  # its own iterators make a cell of every place
+        if cell.value is not None:
+            rows.setdefault(row, {})[column] = str(cell.value)
+    names = rows.pop(1, {})
+    for line, cells in rows.items():
+        yield line, {name: cells.get(column, "") for column, name in names.items()}

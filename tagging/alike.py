@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..retrievers.precedents.loci import company_key, content, locus_of, row_tokens
@@ -22,7 +23,7 @@ def close_key(fact: Fact) -> Key | None:
         locus = locus_of(fact)
         if not locus.chain:
             header = fact.row_header or ""
-            inside = fact.value in header
+            inside = re.search(rf"(?<![\d.,]){re.escape(fact.value)}(?![.,]?\d)", header) is not None
             where = (fact.context.context_id, locus.column, locus.period, inside)
             return ("wordless", fact.datatype, *where) if header else None
         return ("cell", fact.datatype, locus.chain, locus.column, locus.period)

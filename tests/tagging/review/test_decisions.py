@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from abduce.retrievers.errors import InputError
+from abduce.tagging.alike import numbered
 from abduce.tagging.decisions import DECIDED as DECIDED_STATES
 from abduce.tagging.decisions import STATES, Decision, latest, merged
 from abduce.tagging.precedents import read_precedents
@@ -149,6 +150,31 @@ def test_reviewed_tags_are_read_back(tmp_path: Path, ending: str) -> None:
     assert [t.concept for t in again] == ["T0", "T6", "", "T8", "T2"]
     assert [t.confidence for t in again] == [0.9, 0.8, 0.7, 0.6, 0.5]
     assert list(again[0].ranking.ids) == ["T0", "T6"]
+
+
+def test_a_cell_far_off_costs_nothing(tmp_path: Path) -> None:
+    from openpyxl import load_workbook
+
+    path = tmp_path / "t.xlsx"
+    write_reviewed(path, made_tags([["T0"]]), {"f0": Decision("f0", "accepted", "T0")})
+    book = load_workbook(path)
+    book.active["XFD1048576"] = "far"
+    book.save(path)
+    assert is_tags_file(path)
+    assert read_decisions(path)["f0"].concept == "T0"
+
+
+def test_rows_of_numbers_and_dates_alone_are_alike_in_their_table(tmp_path: Path) -> None:
+    labels = ["$750 3.5%, Feb 2024", "$500 5%, Oct 2024", "Notes payable"]
+    tags = made_tags([["T0"]] * 6, labels=labels)
+    alike, _ = numbered([tag.fact for tag in tags])
+    close = [keys[0] for keys in alike]
+    assert close[0] == close[1] == close[2] == close[3] != close[4] == close[5]
+    elsewhere = tags[0].fact.context.model_copy(update={"context_id": "u"})
+    other = tags[0].fact.model_copy(update={"context": elsewhere})
+    said = tags[0].fact.model_copy(update={"value": "$750"})
+    alike, _ = numbered([tags[0].fact, other, said])
+    assert len({keys[0] for keys in alike}) == 3
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
