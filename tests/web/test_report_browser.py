@@ -185,3 +185,15 @@ def test_hostile_texts_are_shown_as_they_stand(tmp_path: Path, watched: Any) -> 
         assert page.evaluate("window.hit") is None
         assert page.locator("img, a[href^='javascript']").count() == 0
         assert page.locator("iframe, object, embed, form").count() == 0
+
+
+def test_hostile_folder_names_are_shown_as_they_stand(tmp_path: Path, watched: Any) -> None:
+    name = "a\"><img src=x onerror='window.hit=1'>&lt;"
+    before, sources = made_run(tmp_path / name)
+    after, _ = made_run(tmp_path / "after")
+    both = report_html(joined([before, after]), sources)
+    (tmp_path / "p.html").write_text(both, encoding="utf-8")
+    page = watched.open(tmp_path / "p.html")
+    assert name in page.locator("main").inner_text()
+    assert page.evaluate("window.hit") is None
+    assert page.locator("img").count() == 0

@@ -11,7 +11,9 @@ from abduce.tagging.decisions import Decision, latest
 from abduce.tagging.review.journal import Journal, read_journal
 from abduce.tagging.review.served import ServedReview
 from abduce.tagging.review.sheet import review_html
-from made_review import filing_tags, made_tags, made_taxonomy
+from abduce.tagging.tagger import Tagger
+from made_filing import page as filing
+from made_review import ROWS, filing_tags, made_tags, made_taxonomy
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -248,6 +250,22 @@ def test_hostile_documents_are_shown_as_they_stand(tmp_path: Path, watched: Any)
     assert "88" in page.locator("#document").inner_text()
     assert HOSTILE in page.locator("#document").inner_text()
     assert HOSTILE in page.locator(".panel").inner_text()
+
+
+@pytest.mark.parametrize("at_server", [False, True])
+def test_a_hostile_file_name_is_shown_as_it_stands(tmp_path: Path, watched: Any, at_server: bool) -> None:
+    name = "a\"><img src=x onerror='window.hit=1'>&lt;"
+    path = tmp_path / f"{name}.htm"
+    path.write_text(filing(2024, ROWS, tagged=False), encoding="utf-8")
+    with Tagger(made_taxonomy()) as tagger:
+        tags = tagger.tag(path)
+    (tmp_path / "p.html").write_text(review_html(tags, path), encoding="utf-8")
+    with Journal(tmp_path / f"{name}.jsonl") as journal, ServedReview(tags, path, journal) as one:
+        page = watched.open(one.server.url if at_server else tmp_path / "p.html")
+        assert page.locator("h1").inner_text() == name
+        assert page.title() == f"Review of {name}"
+        assert page.evaluate("window.hit") is None
+        assert page.locator("img").count() == 0
 
 
 SEARCHES = (
