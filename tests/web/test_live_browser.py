@@ -44,6 +44,17 @@ def test_the_last_page_is_that_of_the_finished_run(tmp_path: Path, watched: Any)
     watched.problems = [p for p in watched.problems if "ERR_CONNECTION_REFUSED" not in p]
 
 
+def test_a_hostile_folder_name_is_shown_as_it_stands(tmp_path: Path, watched: Any) -> None:
+    folder = tmp_path / "a\"><img src=x onerror='window.hit=1'>&lt;"
+    made(folder, 1)
+    with LiveReport(folder, DataFolder.find(), every=0.2) as live:
+        live.update()
+        page = watched.open(live.server.url)
+        expect(page.get_by_role("button", name="row 0")).to_be_visible(timeout=15_000)
+        assert page.evaluate("window.hit") is None
+        assert page.locator("img").count() == 0
+
+
 def test_it_needs_a_run_folder(cli: Any) -> None:
     ran = cli("eval", "finance-no-model", "--limit", "2", "--watch")
     assert (ran.code, "name it with --out" in ran.err) == (2, True)
