@@ -272,13 +272,13 @@ class Precedents:
         of, groups, scores = [], [], []
         fell_back, locus = False, locus_of(fact)
         for number, (shelf, weights) in enumerate(chosen):
-            able = shelf.allowed(fact, scope, self._memo, self.left_out)
-            fell_back = fell_back or able.fell_back
-            if not shelf.shares_words(fact, locus, able, weights, self._memo):
-                able = able.none()
-            of.append(np.full(len(able), number))
-            groups.append(able.groups)
-            scores.append(shelf.scores(fact, locus, able, weights, scope, self._memo))
+            may_vote = shelf.allowed(fact, scope, self._memo, self.left_out)
+            fell_back = fell_back or may_vote.fell_back
+            if not shelf.shares_words(fact, locus, may_vote, weights, self._memo):
+                may_vote = may_vote.none()
+            of.append(np.full(len(may_vote), number))
+            groups.append(may_vote.groups)
+            scores.append(shelf.scores(fact, locus, may_vote, weights, scope, self._memo))
         found = np.concatenate(scores) if scores else np.zeros(0, dtype=np.float32)
         allowed = len(found)
         best = np.arange(allowed)
