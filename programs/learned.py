@@ -197,6 +197,8 @@ class Learned:
                 owners = [_owners(stored, name, companies) for name in _OWNERS]
                 together = Together(len(ids), companies, *owners)
             about = stored.manifest["collection"]
+            if int(given["folds"]) not in (0, len(given["groups"])):
+                raise ValueError(f"{given['folds']} folds of {len(given['groups'])} groups")
             logits = {
                 kind: {name: _logit(names, weights, folder) for name, weights in given[kind].items()}
                 for kind, names in _LOGITS.items()
