@@ -71,7 +71,7 @@ class Worker:
         answer: dict[str, Any] = json.loads(line)
         if answer["seconds"] > SECONDS:
             answer |= {"end": f"took {answer['seconds']:.0f} s"}
-        if answer["megabytes"] > MEGABYTES:
+        if answer["megabytes"] > MEGABYTES and answer["grew"]:  # not by making the input
             answer |= {"end": f"took {answer['megabytes']:,} MB"}
         if answer["megabytes"] > MEGABYTES // 2:
             self.stop()  # the highest mark of a process never falls: what follows starts afresh

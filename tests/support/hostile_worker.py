@@ -92,6 +92,7 @@ def judge(name: str, case: str, watch: Watch, placed: Callable[[], None]) -> dic
     answer: dict[str, Any] = {}
     try:
         path = place(reader, case, folder)
+        made = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         placed()
         watch.folder, watch.seen = str(folder), []
         began = time.process_time()
@@ -112,6 +113,7 @@ def judge(name: str, case: str, watch: Watch, placed: Callable[[], None]) -> dic
             answer |= {"end": "traceback", "said": traceback.format_exc()[-1500:]}
         watch.folder = None
         answer["seconds"] = time.process_time() - began
+        answer["grew"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > made
         if watch.seen:
             answer |= {"end": "did more", "said": "; ".join(watch.seen)[:500]}
     finally:
