@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 
 import typer
 
@@ -35,6 +36,8 @@ def end_if_unusable(share: float, allowed: bool, what: str, results: str) -> Non
 class _Notes(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         print_note(record.getMessage())
+        if record.exc_info:
+            typer.echo("".join(traceback.format_exception(*record.exc_info)), err=True, nl=False)
 
 
 def show_log(level: int = logging.INFO) -> None:

@@ -125,6 +125,8 @@ def _invalid(error: RequestValidationError) -> Refusal:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return Refusal(400, f"is not JSON: {first.get('ctx', {}).get('error', 'cannot be read')}")
+    if first["type"] == "missing" and tuple(first["loc"]) == ("body",):
+        return Refusal(422, "has no body: give JSON")
     place = ".".join(str(part) for part in first["loc"] if part != "body")
     message = " ".join(str(first["msg"]).removeprefix("Value error, ").split())
     return Refusal(422, f"field {place!r}: {message}"[:500] if place else message[:500])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 Top = Annotated[int, Field(ge=1, le=200, description="Concepts per fact, the first included.")]
@@ -13,6 +14,18 @@ Words = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 class _Message(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+
+class _Request(_Message):
+    @model_validator(mode="before")
+    @classmethod
+    def _can_be_written(cls, given: Any) -> Any:
+        """JSON may escape half a character, and numbers of any length; files and answers hold neither."""
+        try:
+            orjson.dumps(given, default=str)
+        except orjson.JSONEncodeError as e:
+            raise ValueError(f"cannot be read: {e}") from None
+        return given
 
 
 class DocumentIn(_Message):
@@ -27,17 +40,27 @@ class DocumentIn(_Message):
     encoding: Literal["utf-8", "base64"] = "utf-8"
 
 
-class TagRequest(_Message):
+class TextIn(_Message):
+    """A text, which is one fact; other fields are not read."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    text: str
+    id: str | int | None = None
+    company: Annotated[str, StringConstraints(max_length=500)] | None = None
+
+
+class TagRequest(_Request):
     """What to tag: ``document``, ``facts`` or ``texts``, one of them.
 
-    ``facts`` and ``contexts`` are the lines of a facts file and of its contexts; ``texts`` are lines with
-    ``id`` and ``text``, each of which is one fact.
+    ``facts`` and ``contexts`` are the lines of a facts file and of its contexts; ``texts`` have
+    ``text`` and may have ``id`` and ``company``.
     """
 
     document: DocumentIn | None = None
     facts: Annotated[list[dict[str, Any]], Field(min_length=1)] | None = None
     contexts: list[dict[str, Any]] = Field(default_factory=list)
-    texts: Annotated[list[dict[str, Any]], Field(min_length=1)] | None = None
+    texts: Annotated[list[TextIn], Field(min_length=1)] | None = None
     company: Annotated[str, StringConstraints(max_length=500)] | None = Field(
         default=None, description="Whose facts they are, where they do not say so themselves."
     )
@@ -53,7 +76,7 @@ class TagRequest(_Message):
         return self
 
 
-class SearchRequest(_Message):
+class SearchRequest(_Request):
     """Words to find concepts by."""
 
     query: Words
@@ -63,7 +86,7 @@ class SearchRequest(_Message):
     )
 
 
-class AskRequest(_Message):
+class AskRequest(_Request):
     """A question; ``options`` in order (keys A, B, C ...) or by key, or none."""
 
     question: Words

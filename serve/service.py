@@ -121,7 +121,7 @@ def _written(asked: TagRequest, folder: Path) -> Path:
         path.write_bytes(_bytes(asked.document))
         return path
     if asked.texts is not None:
-        return _lines(folder / "texts.jsonl", asked.texts)
+        return _lines(folder / "texts.jsonl", [text.model_dump(exclude_none=True) for text in asked.texts])
     if asked.contexts:
         _lines(folder / "contexts.jsonl", asked.contexts)
     return _lines(folder / "facts.jsonl", asked.facts or ())

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from ..asking.answer import Answer
+from ..signatures.toml import one_line
 from ..version import __version__
-from .messages import AskRequest, DocumentIn, SearchReply, SearchRequest, TagReply, TagRequest
+from .messages import AskRequest, SearchReply, SearchRequest, TagReply, TagRequest
 from .refusal import Refusal, refusal_of
 from .service import Found, Service
 from .turns import Turn, late
@@ -38,7 +39,11 @@ def make_tools(service: Service) -> MCPServer:
         log_level="CRITICAL",  # what is logged, abduce logs itself
     )
 
-    async def work(do: Callable[[Asked, Turn], Found], asked: Asked) -> Found:
+    async def work(do: Callable[[Asked, Turn], Found], kind: type[Asked], **given: Any) -> Found:
+        try:
+            asked = kind(**given)
+        except ValidationError as e:
+            raise ToolError(one_line(e)) from None
         turn = service.turn()
         try:
             if len(asked.model_dump_json()) > service.limits.body:
@@ -62,12 +67,13 @@ def make_tools(service: Service) -> MCPServer:
         top: Top = 5,
     ) -> TagReply:
         """Tag each number in a passage, or the passage as a whole, with its concept."""
-        if whole:
-            asked = TagRequest(texts=[{"id": "text", "text": text}], company=company or None, top=top)
-        else:
-            document = DocumentIn(name="text.txt", content=text)
-            asked = TagRequest(document=document, company=company or None, top=top)
-        return TagReply.model_validate(await work(service.tag, asked))
+        given = (
+            {"texts": [{"id": "text", "text": text}]}
+            if whole
+            else {"document": {"name": "text.txt", "content": text}}
+        )
+        found = await work(service.tag, TagRequest, **given, company=company or None, top=top)
+        return TagReply.model_validate(found)
 
     @server.tool()
     async def tag_table(
@@ -79,9 +85,9 @@ def make_tools(service: Service) -> MCPServer:
         top: Top = 5,
     ) -> TagReply:
         """Tag every value of a table with its concept."""
-        document = DocumentIn(name=f"table.{ENDINGS[format]}", content=table)
-        asked = TagRequest(document=document, company=company or None, top=top)
-        return TagReply.model_validate(await work(service.tag, asked))
+        document = {"name": f"table.{ENDINGS[format]}", "content": table}
+        found = await work(service.tag, TagRequest, document=document, company=company or None, top=top)
+        return TagReply.model_validate(found)
 
     @server.tool()
     async def find_concept(
@@ -90,8 +96,8 @@ def make_tools(service: Service) -> MCPServer:
         top: Top = 5,
     ) -> SearchReply:
         """Find concepts by words of their labels and definitions."""
-        asked = SearchRequest(query=query, datatype=datatype or None, top=top)
-        return SearchReply.model_validate(await work(service.search, asked))
+        found = await work(service.search, SearchRequest, query=query, datatype=datatype or None, top=top)
+        return SearchReply.model_validate(found)
 
     if service.asker is not None:
 
@@ -101,8 +107,8 @@ def make_tools(service: Service) -> MCPServer:
             options: Annotated[list[str], Field(description="Two to ten answers to choose from.")] = [],  # noqa: B006
         ) -> Answer:
             """Answer a question from the corpus, with the passages and what they say of each option."""
-            asked = AskRequest(question=question, options=options)
-            return Answer.model_validate(await work(service.ask, asked))
+            found = await work(service.ask, AskRequest, question=question, options=options)
+            return Answer.model_validate(found)
 
     return server
 

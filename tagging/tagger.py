@@ -368,7 +368,7 @@ class Tagger:
         return codes
 
     def search(self, query: str, top: int = 10, datatype: str | None = None) -> Ranking:
-        """The concepts that a text finds, best first; none where no concept shares a word with it.
+        """The concepts that a text finds, best first. Where words are compared, each shares one with it.
 
         Args:
             query: any words.
@@ -390,7 +390,9 @@ class Tagger:
                 field="datatype",
             )
         where = None if datatype is None else [Where(datatype=datatype)]
-        return self._setup.searched.search([query], top, where)[0]
+        found = self._setup.searched.search([query], top, where)[0]
+        words = found.components.get("bm25")
+        return found if words is None else found.take([i for i in range(len(found)) if words[i] > 0])
 
     def _read(
         self, what: What | None, contexts: str | Path | None, skip_bad: bool, tell: Tell, company: str | None

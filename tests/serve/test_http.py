@@ -3,14 +3,17 @@
 import base64
 import csv
 import json
+import logging
 import threading
 import time
 
 import pytest
+from abduce.cli.notes import show_log
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.files import csv_cell
 from abduce.serve.http import make_app
 from abduce.serve.limits import Address, Limits
+from abduce.serve.refusal import refusal_of
 from abduce.serve.turns import Turn, Turns
 from abduce.tagging.tags_file import COLUMNS
 from starlette.testclient import TestClient
@@ -74,6 +77,7 @@ def test_words_find_concepts_and_strange_ones_none(client):
         "datatype": "monetaryItemType",
         "score": hits[0]["score"],
     }
+    assert len(hits) == 1  # no other concept has the word
     assert client.post("/search", json={"query": "zzqx"}).json()["hits"] == []
 
 
@@ -115,12 +119,18 @@ def test_it_says_what_runs_and_what_can_be_asked(client):
         ("/tag", document("x", ".."), 422, "no file name"),
         ("/tag", {"document": {"name": "a.xlsx", "content": "?", "encoding": "base64"}}, 422, "base64"),
         ("/tag", {"facts": [{"fact_id": "a"}]}, 422, "facts.jsonl:1: field 'value': is missing"),
+        ("/tag", b'{"texts": [{"text": "\\ud800"}]}', 422, "surrogates"),
+        ("/tag", b'{"texts": [{"text": "a"}], "\\ud800": 1}', 422, "surrogates"),
+        ("/tag", {"facts": [{"fact_id": 10**30}]}, 422, "64-bit"),
+        ("/tag", {"texts": [{"id": "a", "value": "x"}]}, 422, "texts.0.text"),
+        ("/tag", {"texts": [{"text": "a"}, {"text": ""}]}, 422, "texts.jsonl:2: field 'text': is empty"),
+        ("/tag", b"", 422, "has no body"),
         ("/tag", {"facts": []}, 422, "facts"),
         ("/tag", {"facts": [{}], "top": 0}, 422, "top"),
         ("/tag", {"facts": [{}], "kind": 1}, 422, "kind"),
         ("/search", {"query": " "}, 422, "is empty"),
         ("/search", {"query": "x", "datatype": "nonsense"}, 422, "no concept of concepts"),
-        ("/search", b'{"query": "\\ud800"}', 422, "unicode"),
+        ("/search", b'{"query": "\\ud800"}', 422, "surrogates"),
         ("/ask", {"question": "x", "options": ["a"]}, 422, "options"),
         ("/nothing", {}, 404, "Not Found"),
     ],
@@ -232,6 +242,24 @@ def test_what_breaks_is_one_line_and_stands_in_the_log(make_service, caplog):
     assert reply.status_code == 500
     assert "secret" not in reply.text
     assert "secret" in caplog.text
+
+
+def test_the_command_prints_why_a_request_failed(capsys):
+    log = logging.getLogger("abduce")
+    before, level = list(log.handlers), log.level
+    try:
+        show_log(logging.WARNING)
+        try:
+            raise KeyError("the cause")
+        except KeyError as e:
+            refusal_of(e)
+    finally:
+        log.handlers[:] = before
+        log.setLevel(level)
+    said = capsys.readouterr().err
+    assert "note: a request failed" in said
+    assert "test_http.py" in said
+    assert "KeyError: 'the cause'" in said
 
 
 def test_turns_are_given_in_order_and_a_long_request_lets_others_in():

@@ -64,10 +64,18 @@ def test_bad_arguments_are_one_line(make_service, sheet):
         ("tag_text", {"text": "x" * 3_000}),
         ("find_concept", {"query": "cash", "datatype": "nonsense"}),
         ("find_concept", {"query": ""}),
+        ("ask", {"question": "x" * 1_000, "options": ["a"]}),
     )
     assert all(r.is_error for r in results)
     lines = [r.content[0].text for r in results]
-    wanted = ["3 facts are too many", "table.csv: has no numbers", "2,000 bytes", "no concept of", "query"]
+    wanted = [
+        "3 facts are too many",
+        "table.csv: has no numbers",
+        "2,000 bytes",
+        "no concept of",
+        "query",
+        "options",
+    ]
     for line, words in zip(lines, wanted, strict=True):
         assert words in line
         assert "Traceback" not in line
