@@ -1,10 +1,10 @@
 """abduce: retrieval-ready queries from explicit hypotheses about what the evidence means.
 
-What most users need stands here and is imported when it is first asked for, so that ``import abduce`` costs
-nothing. The parts live in packages of their own, lowest first: ``abduce.signatures`` (what a model call is
-asked and the typed answer it gives), ``abduce.retrievers`` (query to ranking), ``abduce.documents`` (files to
-facts), ``abduce.programs`` (the methods, as ``dspy.Module``), ``abduce.lm`` (served models), ``abduce.data``,
-``abduce.tagging``, ``abduce.asking``, ``abduce.eval`` and ``abduce.cli``.
+The names that most users need are here. They are imported on first use, so ``import abduce`` is fast. The
+parts are separate packages, lowest first: ``abduce.signatures`` (what a model call asks, and its typed
+answer), ``abduce.retrievers`` (query to ranking), ``abduce.documents`` (files to facts), ``abduce.programs``
+(the methods, as ``dspy.Module``), ``abduce.lm`` (served models), ``abduce.data``, ``abduce.tagging``,
+``abduce.asking``, ``abduce.eval`` and ``abduce.cli``.
 """
 
 from __future__ import annotations

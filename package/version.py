@@ -1,3 +1,3 @@
-"""The version of abduce, for what is written beside results."""
+"""The version of abduce, which results record."""
 
 __version__ = "0.1.0"

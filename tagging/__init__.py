@@ -1,1 +1,1 @@
-"""A document, a file of facts or a note in; the concept of each fact out, with confidence and evidence."""
+"""Tag a document, a file of facts or a note: the concept of each fact, with confidence and evidence."""

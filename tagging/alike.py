@@ -1,4 +1,4 @@
-"""Which facts are alike, so that what a person says of one is suggested for the others."""
+"""Groups of similar facts: a person's decision on one is a suggestion for the others."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ Key = tuple[object, ...]
 
 
 def close_key(fact: Fact) -> Key | None:
-    """What facts share that one tag fits with near certainty: datatype, the whole row header, the column
-    header without dates and the kind of period; of a mention its words, of a number in a text the words
-    around it. Rows of numbers and dates alone ("$750 3.5%, Feb 2024") are alike within their table. None
-    where there is nothing to compare."""
+    """A key for facts that almost surely have the same tag. Its parts are the datatype, the whole row header,
+    the column header without dates, and the kind of period. For a mention it has the words; for a number in a
+    text, the words around it. Rows with only numbers and dates ("$750 3.5%, Feb 2024") are compared only
+    within their table. None if there is nothing to compare.
+    """
     if fact.modality == "table":
         locus = locus_of(fact)
         if not locus.chain:
@@ -38,7 +39,7 @@ def close_key(fact: Fact) -> Key | None:
 
 
 def loose_key(fact: Fact) -> Key | None:
-    """What facts share that one tag often fits: datatype and the innermost row header of a cell."""
+    """A key for facts that often have the same tag: datatype and innermost row header of a cell."""
     if fact.modality != "table":
         return None
     header, _ = row_tokens(fact.row_header or "")
@@ -46,8 +47,10 @@ def loose_key(fact: Fact) -> Key | None:
 
 
 def numbered(facts: Sequence[Fact]) -> tuple[list[list[int]], int]:
-    """For each fact four numbers: of the facts that are closely alike in its company, loosely alike in it,
-    and the same among all companies; equal numbers are alike, -1 is like none. Also how many there are."""
+    """Four group numbers for each fact, and how many groups there are. The groups are: close and loose within
+    the fact's company, close and loose over all companies. Equal numbers mean similar facts; -1 means no
+    group.
+    """
     numbers: dict[Key, int] = {}
 
     def of(key: Key | None, *whose: str) -> int:

@@ -1,9 +1,9 @@
-"""How sure a tag is: calibrated probabilities, and how much can be accepted at a wanted precision.
+"""Calibrated confidence of a tag, and how many tags can be accepted at a wanted precision.
 
-A tag's evidence is what its ranking shows: the best score, the margin to the next, and whether precedents
-stand behind it. A logistic model of these is fitted on facts whose concept is known (the dev split) and is
-stored as plain numbers; isotonic regression is the alternative without a shape. Fitting needs scikit-learn;
-using a fitted model does not.
+The evidence of a tag comes from its ranking: the best score, the margin to the next, and the companies behind
+it. A logistic model of these is fitted on facts with known concepts (the dev split) and stored as plain
+numbers. Isotonic regression is the alternative without a fixed shape. Fitting needs scikit-learn; using a
+fitted model does not.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ FEATURES = ("score", "margin", "log_ratio", "companies", "text")
 def features(ranking: Ranking, modality: str) -> list[float]:
     """The evidence of one tag, shape (5,).
 
-    ``score`` and ``margin`` as they stand, without what a decision of the company adds; ``log_ratio`` of the
-    best and the second score where both are positive (at most 10); ``companies`` behind the best concept (its
-    logarithm, plus one; 0 where the program knows none); ``text`` 1 for a mention.
+    ``score`` and ``margin`` without the bonus for a decision of the company; ``log_ratio`` of the best and
+    the second score if both are positive (at most 10); ``companies`` behind the best concept (logarithm of
+    the count plus one; 0 if the program knows none); ``text`` is 1 for a mention.
     """
     if not len(ranking):
         return [0.0] * len(FEATURES)
@@ -58,19 +58,20 @@ def features(ranking: Ranking, modality: str) -> list[float]:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class Calibration:
-    """A fitted map from evidence to the probability that the first concept is right; its numbers are finite.
+    """A fitted map from evidence to the probability that the first concept is right. All its numbers are
+    finite.
 
     Args:
-        program: the row it was fitted for; another program's scores mean other things.
+        program: the row it was fitted for; it does not fit another program's scores.
         kind: ``logistic`` (``mean``, ``scale``, ``weights`` of shape (5,) and ``bias``), or ``isotonic``
             (``x`` and ``y``: the margin and the probability at its steps).
-        fitted_on: how many facts.
-        taxonomy, fingerprint: the taxonomy's name and content that it was fitted on.
-        setup: the kind of retriever, and a schema that is not the domain's own.
-        precedents: what the already-tagged facts were (:func:`precedents_fingerprint`); empty: none.
-        split: the facts that it was fitted on.
-        wanted, thresholds: for each wanted precision the least confidence that reached it on those facts,
-            out of fold; None where none did.
+        fitted_on: the number of facts.
+        taxonomy, fingerprint: name and content of the taxonomy it was fitted on.
+        setup: the kind of retriever, and the schema if it is not the domain's default.
+        precedents: a hash of the already-tagged facts (:func:`precedents_fingerprint`); empty: none.
+        split: the split it was fitted on.
+        wanted, thresholds: for each wanted precision, the lowest confidence that reached it on those facts,
+            out of fold; None if none did.
     """
 
     program: str
@@ -96,7 +97,7 @@ class Calibration:
         return Thresholds(self.split, dict(zip(self.wanted, self.thresholds, strict=True)))
 
     def misfit(self, program: str, taxonomy: Taxonomy, setup: str) -> str:
-        """Why it says nothing about a program's tags with a taxonomy; empty where it does."""
+        """Why the calibration does not apply to a program's tags with a taxonomy; empty if it applies."""
         if self.program != program:
             return f"was fitted for the program {self.program!r}"
         if not self.taxonomy:
@@ -128,7 +129,7 @@ class Calibration:
         """Read it back.
 
         Raises:
-            InputError: no such file, or not what :meth:`save` writes.
+            InputError: no such file, or not a file that :meth:`save` writes.
         """
         try:
             return cls.of(read_json(path))
@@ -140,8 +141,8 @@ class Calibration:
         """From the JSON object of :meth:`save`.
 
         Raises:
-            pydantic.ValidationError: a field that is none, or of another type; numbers that are not finite,
-                or give no probabilities.
+            pydantic.ValidationError: an unknown field or a wrong type; numbers that are not finite or give no
+                probabilities.
         """
         return TypeAdapter(cls).validate_python(data)
 
@@ -162,8 +163,9 @@ class Calibration:
 
 
 def precedents_fingerprint(source: PrecedentSource | None) -> str:
-    """A hash of the files of already-tagged facts, also where a stored index was made from them; empty where
-    there are none, or a file is not there."""
+    """A hash of the files of already-tagged facts, the same for a stored index made from them. Empty if there
+    are none or a file is missing.
+    """
     if source is None or not all(path.is_file() for path in source.paths):
         return ""
     files = sorted(file_fingerprint(path) for path in source.paths)
@@ -187,7 +189,7 @@ def fit(
     program: str,
     kind: Literal["logistic", "isotonic"] = "logistic",
 ) -> Calibration:
-    """Fit a calibration on tags whose truth is known.
+    """Fit a calibration on tags with known correctness.
 
     Args:
         evidence: shape (n, 5), see :func:`features`.
@@ -232,8 +234,9 @@ def fit(
 
 
 def confidence_of(prediction: Any, fact: Fact, calibration: Calibration | None) -> float | None:
-    """How sure a prediction's first concept is, in [0, 1]: by a calibration, else as its program says; None
-    where neither tells."""
+    """The probability, in [0, 1], that a prediction's first concept is right: from a calibration, or else
+    from the program. None if neither gives one.
+    """
     if calibration is not None:
         return float(calibration.probability([features(prediction.ranking, fact.modality)])[0])
     found: float | None = prediction.get("confidence")
@@ -242,18 +245,18 @@ def confidence_of(prediction: Any, fact: Fact, calibration: Calibration | None) 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From which confidence on tags may be accepted unseen.
+    """The confidence from which tags may be accepted unseen.
 
     Args:
         fitted_on: the facts that the thresholds were chosen on.
-        least: by wanted precision, the least confidence that reached it there; None where none did.
+        least: for each wanted precision, the lowest confidence that reached it; None if none did.
     """
 
     fitted_on: str
     least: Mapping[float, float | None]
 
     def of(self, precision: float) -> float | None:
-        """The least confidence for a precision; None where none reached it.
+        """The lowest confidence for a precision; None if none reached it.
 
         Raises:
             InputError: there is no threshold for this precision.
@@ -273,9 +276,9 @@ class Thresholds:
 class Acceptance:
     """One line of a risk-coverage table.
 
-    Accepting every tag of at least ``threshold`` accepts the share ``coverage`` of all facts, of which the
-    share ``precision`` is right. ``threshold`` is None where no acceptance reaches the wanted precision,
-    ``precision`` None where nothing is accepted.
+    Accepting every tag with at least ``threshold`` accepts the share ``coverage`` of all facts, and the share
+    ``precision`` of these is right. ``threshold`` is None if no threshold reaches the wanted precision;
+    ``precision`` is None if nothing is accepted.
     """
 
     wanted: float
@@ -289,7 +292,7 @@ def risk_coverage(
     right: Sequence[bool] | npt.NDArray[np.bool_],
     wanted: Sequence[float] = (0.99, 0.95, 0.9, 0.8, 0.7),
 ) -> Iterator[Acceptance]:
-    """For each wanted precision, the largest share of facts that can be accepted with it.
+    """For each wanted precision, the largest share of facts that can be accepted.
 
     Facts of equal confidence are accepted together.
     """

@@ -1,8 +1,8 @@
-"""What a person decided of some facts of a document, carried over to the facts alike.
+"""A person's decisions on some facts of a document, applied to similar facts.
 
-The rules are those by which a review's page suggests while one works (``web/src/review/state.ts``): what was
-decided of a closely alike fact binds, unless the program is sure of something else; of a loosely alike one it
-binds where the program said the same of both; and what was corrected is no longer the first suggestion.
+The review page suggests by the same rules (``web/src/review/state.ts``). A decision on a closely similar fact
+applies unless the program is sure of another concept. A decision on a loosely similar fact applies only if
+the program gave both facts the same concept. A corrected suggestion no longer comes first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CLOSE, _LOOSE = 0, 1
 def read_decided(
     decided: str | Path | Mapping[str, str], known: Collection[str], taxonomy: Taxonomy
 ) -> dict[str, Decision]:
-    """What a person decided, by fact id.
+    """A person's decisions, by fact id.
 
     Args:
         decided: concepts by fact id, or a file (:func:`~.review.again.read_decisions`).
@@ -43,8 +43,8 @@ def read_decided(
         taxonomy: of the concepts.
 
     Raises:
-        InputError: the file is none of these; a decision on a fact that is not there, or for a concept that
-            the taxonomy lacks.
+        InputError: the file has another format; a decision names an unknown fact or a concept that the
+            taxonomy lacks.
     """
     from .review.again import read_decisions
 
@@ -64,12 +64,12 @@ def read_decided(
 def with_decisions(
     tags: Sequence[Tag], decisions: Mapping[str, Decision], taxonomy: Taxonomy
 ) -> tuple[Tag, ...]:
-    """The tags of one document after a person's decisions on some of its facts.
+    """The tags of a document after a person's decisions on some of its facts.
 
-    A decided fact has the decided concept first (none, where it was rejected) and confidence 1.
+    A decided fact has the decided concept first (none if it was rejected) and confidence 1.
 
     Args:
-        tags: as the program gave them.
+        tags: the program's tags.
         decisions: by fact id.
         taxonomy: of the tags.
     """
@@ -93,7 +93,7 @@ class _Carried:
         return [j for j in self.alike.get((level, self.keys[i][level]), ()) if j != i]
 
     def votes(self, others: Sequence[int]) -> list[str]:
-        """The concepts decided of some facts: the commonest first, of equals the latest."""
+        """The concepts decided for some facts, most frequent first; ties: latest first."""
         counts: Counter[str] = Counter()
         at: dict[str, str] = {}
         for j in others:
@@ -113,7 +113,7 @@ class _Carried:
         return sure < (CERTAIN if same_table else UNSURE)
 
     def refused(self, j: int) -> bool:
-        """Whether a person found the program's first concept of a fact wrong."""
+        """Whether a person rejected or corrected the program's first concept of a fact."""
         decision = self.decisions[j]
         if decision is None or decision.state not in (*DECIDED, "rejected"):
             return False
@@ -146,7 +146,7 @@ class _Carried:
 
 
 def _led(tag: Tag, first: Sequence[str], taxonomy: Taxonomy, sure: float | None, said: str) -> Tag:
-    """The tag with some concepts in front of its ranking, and evidence that says why."""
+    """The tag with given concepts at the front of its ranking, and evidence that says why."""
     ids = list(dict.fromkeys([*(id_ for id_ in first if id_ in taxonomy), *tag.ranking.ids]))
     changed = ids[:1] != [tag.concept]
     label = taxonomy[ids[0]].label if ids else ""

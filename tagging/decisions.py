@@ -1,4 +1,4 @@
-"""What a person, or a vote of what a person decided, says of a fact; the latest word of each fact counts."""
+"""Decisions on facts, by a person or by votes of a person's decisions; the latest per fact counts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Decision:
     Args:
         fact_id: which fact.
         state: one of :data:`STATES`.
-        concept: its concept; empty where it is open or rejected.
+        concept: its concept; empty if it is open or rejected.
         note: a remark.
-        flag: set aside to be looked at again.
+        flag: marked for another look.
         at: when, as ISO 8601; may be empty.
     """
 
@@ -51,7 +51,7 @@ class Decision:
         """Read one.
 
         Raises:
-            InputError: a field is missing, too much, of another type, or no state.
+            InputError: a missing or unknown field, a wrong type, or an unknown state.
         """
 
         def wrong(problem: str, field: str) -> InputError:
@@ -89,8 +89,9 @@ def latest(decisions: Iterable[Decision]) -> dict[str, Decision]:
 
 
 def merged(first: Mapping[str, Decision], second: Mapping[str, Decision]) -> dict[str, Decision]:
-    """Both, by fact: of two decisions on one fact the one with the later time, else the second's. What nobody
-    decided never replaces what somebody did."""
+    """Both, by fact. If both decide a fact, the later one counts, or the second's without times. An open
+    state never replaces a decision.
+    """
     found = dict(first)
     for fact_id, new in second.items():
         old = found.get(fact_id)

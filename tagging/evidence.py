@@ -1,4 +1,4 @@
-"""What a tag rests on, in words."""
+"""The evidence for a tag, in words."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PERIODS = {"duration": "a period of time", "instant": "a day"}
 
 
 def evidence_of(fact: Fact, prediction: Any, taxonomy: Taxonomy) -> str:
-    """What the first concept rests on.
+    """The evidence for the first concept.
 
-    The nearest precedent that has it and how they voted, or the query that found it best; the words that its
-    label shares with the fact; what the column says of time.
+    The nearest precedent with this concept and the votes, or the query that ranked it best; the words that
+    its label shares with the fact; and what the column says about time.
     """
     ranking = prediction.ranking
     if not len(ranking):
@@ -71,7 +71,7 @@ def _query(ranking: Any, trace: Any) -> str:
 
 
 def _words(fact: Fact, label: str) -> str:
-    """The words of the label that stand in the fact's headers, or in the mention and beside it."""
+    """The label's words that are in the fact's headers, or in and around the mention."""
     if fact.modality == "table":
         said = f"{fact.row_header or ''} {fact.column_header or ''}"
     else:
@@ -83,7 +83,7 @@ def _words(fact: Fact, label: str) -> str:
 
 
 def _period(fact: Fact, wanted: object) -> str:
-    """Whether the column names the kind of time that the concept has."""
+    """Whether the column names the concept's period type."""
     if fact.modality != "table" or wanted not in PERIODS:
         return ""
     named = PERIOD_TYPES.get(period_of(fact.column_header or ""))

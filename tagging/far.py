@@ -1,4 +1,4 @@
-"""Files and folders by path or by address (``s3://...``): listed, fetched, written in one step."""
+"""Local and remote files and folders (``s3://...``): listed, fetched, written in one step."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CONTEXTS = ("contexts.jsonl", "contexts.jsonl.gz")
 
 @dataclass(frozen=True)
 class Place:
-    """A path on this machine, or an address that Arrow knows (``s3``, ``gs``, ``hdfs``, ``file``).
+    """A local path, or an address that Arrow supports (``s3``, ``gs``, ``hdfs``, ``file``).
 
-    ``files`` is Arrow's file system, ``path`` the place in it, ``name`` what the user calls it.
+    ``files`` is Arrow's file system, ``path`` the location in it, ``name`` the user's name for it.
     """
 
     files: Any
@@ -33,7 +33,7 @@ class Place:
         """The place of a name.
 
         Raises:
-            InputError: an address that Arrow does not know, or Arrow is not installed.
+            InputError: Arrow does not support the address, or is not installed.
         """
         try:
             from pyarrow import ArrowException, fs
@@ -53,11 +53,11 @@ class Place:
 
     @property
     def here(self) -> bool:
-        """Whether it is a path of this machine."""
+        """Whether it is a local path."""
         return "://" not in self.name
 
     def exists(self) -> bool:
-        """Whether there is a file."""
+        """Whether the file exists."""
         return bool(self.files.get_file_info(self.path).is_file)
 
     def read(self) -> bytes:
@@ -66,7 +66,7 @@ class Place:
             return bytes(stream.read())
 
     def write(self, data: bytes) -> None:
-        """Write a file, in one step at the end; its folder is made.
+        """Write a file in one step, and create its folder.
 
         Raises:
             InputError: it cannot be written.
@@ -88,7 +88,7 @@ class Place:
 
     @contextmanager
     def local(self) -> Iterator[Path]:
-        """The file on this machine, with the source contexts beside it; fetched where it is elsewhere.
+        """The file on this machine, with its source contexts; fetched if it is remote.
 
         Raises:
             InputError: it cannot be fetched.
@@ -114,10 +114,10 @@ class Place:
 
 
 def find(pattern: str) -> list[str]:
-    """The files that a path or address with ``*``, ``?`` or ``**`` names, in order.
+    """The files that match a path or address with ``*``, ``?`` or ``**``, sorted.
 
     Raises:
-        InputError: there is none, or the place cannot be listed.
+        InputError: no file matches, or the location cannot be listed.
     """
     if "://" not in pattern:
         found = [str(Path(p).absolute()) for p in glob.glob(pattern, recursive=True) if Path(p).is_file()]

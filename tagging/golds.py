@@ -1,4 +1,4 @@
-"""The concepts that facts are known to have, against a taxonomy."""
+"""Known concepts of facts, checked against a taxonomy."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..retrievers.taxonomy import Taxonomy
 class Golds:
     """Known concepts of facts. No method sees them.
 
-    ``scored`` maps a fact's id to its concept; ``missing`` counts those of the taxonomy's own namespace that
-    it lacks; ``other`` those of other namespaces (the company's extension, dei and the like).
+    ``scored`` maps fact ids to concepts. ``missing`` counts concepts of the taxonomy's namespace that it
+    lacks; ``other`` counts those of other namespaces (the company's extension, dei and the like).
     """
 
     scored: Mapping[str, str]
@@ -25,7 +25,7 @@ class Golds:
 
     @classmethod
     def of(cls, document: Document, taxonomy: Taxonomy) -> Golds:
-        """A document's own tags; raises InputError where there is nothing to score."""
+        """A document's own tags; raises InputError if there is nothing to score."""
         if not document.gold:
             raise InputError(f"the document {document.name!r} has no tags to score against")
         tags = document.tags
@@ -41,7 +41,7 @@ class Golds:
 
     @classmethod
     def of_facts(cls, gold: Mapping[str, str], name: str, taxonomy: Taxonomy) -> Golds:
-        """The ``gold`` of a facts file; raises InputError where there is nothing to score."""
+        """The ``gold`` of a facts file; raises InputError if there is nothing to score."""
         if not gold:
             raise InputError(f"the facts {name!r} have no field 'gold' to score against")
         scored = {i: concept for i, concept in gold.items() if concept in taxonomy}

@@ -1,4 +1,4 @@
-"""A program over many facts: several in flight where it waits for a model, results in order."""
+"""Run a program on many facts, in parallel if it waits for a model, with results in order."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..signatures.types import Fact
 def in_order(
     program: Callable[[Fact], Any], facts: Iterable[Fact], concurrency: int
 ) -> Iterator[tuple[Any | None, str]]:
-    """``program(fact)`` of each fact and an empty text, in the facts' order.
+    """``program(fact)`` and an empty text for each fact, in order.
 
-    A fact on which the program fails gives None and the reason: one fact never ends the whole. At most
-    ``2 * concurrency`` facts are in flight or waiting.
+    If the program fails on a fact, its result is None and the reason; the others continue. At most ``2 *
+    concurrency`` facts are running or waiting.
 
     Raises:
-        InputError: something that holds for every fact (no model, a wrong setting).
+        InputError: an error that affects every fact (no model, a wrong setting).
     """
 
     def call(fact: Fact) -> tuple[Any | None, str]:

@@ -1,4 +1,4 @@
-"""What can be tagged: a document, a file of facts, or facts."""
+"""Inputs of tagging: a document, a file of facts, or facts."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ What = str | Path | Document | Iterable[Fact]
 
 
 def is_document(path: Path) -> bool:
-    """Whether a file is a document to read facts from, not a file of facts: HTML, Markdown, a workbook, or a
-    CSV file without a ``fact_id`` column."""
+    """Whether a file is a document rather than a file of facts: HTML, Markdown, a workbook, or a CSV file
+    without a ``fact_id`` column.
+    """
     kind = kind_of(path)
     if kind in (".csv", ".tsv"):
         with open_bytes(path) as stream:
@@ -45,16 +46,16 @@ def is_document(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Given:
-    """Facts to tag, and what is known beside them.
+    """Facts to tag, with what is known about them.
 
     Args:
         facts: at least one.
-        name: what they are called in messages.
-        file: where they come from; None: they were handed over.
-        document: the document that they are from, where there is one.
-        examples: those of a facts file, with the concepts that it states. No method sees these.
-        skipped: what was wrong with facts that were passed over.
-        notes: what the user should know.
+        name: their name in messages.
+        file: their file; None if they were passed as objects.
+        document: their document, if any.
+        examples: the examples of a facts file, with their known concepts. No method sees these.
+        skipped: the errors of facts that were skipped.
+        notes: notes for the user.
     """
 
     facts: Sequence[Fact]
@@ -74,11 +75,11 @@ class Given:
 
     @property
     def unlabelled(self) -> Collection[str]:
-        """Ids of facts in rows without a label of their own."""
+        """Ids of facts in rows without a label."""
         return self.document.unlabelled if self.document is not None else frozenset()
 
     def golds(self, taxonomy: Taxonomy) -> Golds:
-        """The known concepts against a taxonomy; raises InputError where there are none to score."""
+        """The known concepts, checked against a taxonomy; raises InputError if there are none to score."""
         if self.document is not None:
             return Golds.of(self.document, taxonomy)
         return Golds.of_facts(self.gold, self.name, taxonomy)
@@ -94,18 +95,18 @@ def read_given(
     skip_bad: bool = False,
     columns: Columns = DEFAULT,
 ) -> Given:
-    """What there is to tag.
+    """Read the input.
 
     Args:
         what: see :data:`What`; None: the first split of the data folder.
-        folder, domain: the data folder and whose facts it holds.
-        company: whose facts they are, where they do not say so themselves.
-        contexts: source contexts of a facts file, where they are not inline or beside it.
-        skip_bad: pass over bad facts of a file.
-        columns: what the columns of a table of texts are called.
+        folder, domain: the data folder, and the domain of its facts.
+        company: the company of facts that name none.
+        contexts: source contexts of a facts file, if they are neither inline nor in a file next to it.
+        skip_bad: skip bad facts of a file.
+        columns: the column names of a table of texts.
 
     Raises:
-        InputError: unreadable, of another kind, or without a fact.
+        InputError: unreadable, an unsupported format, or no facts.
     """
     if isinstance(what, Document):
         return _of_document(what)
@@ -155,14 +156,14 @@ def _of_examples(
 
 
 def _named(fact: Fact, company: str | None) -> Fact:
-    """A fact, as the given company's where it has none."""
+    """The fact, with the given company if it has none."""
     if not company_key(company or "") or company_key(fact.company or ""):
         return fact
     return fact.model_copy(update={"company": company})
 
 
 def year_note(given: Given, taxonomy: Taxonomy) -> str:
-    """What there is to say where a document uses the taxonomy of another year; else empty."""
+    """A note if a document uses the taxonomy of another year; otherwise empty."""
     year = given.document.taxonomy_year if given.document is not None else None
     if not year or year in taxonomy.name or not re.search(r"20\d\d", taxonomy.name):
         return ""

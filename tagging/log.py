@@ -1,4 +1,4 @@
-"""What a user should know beside the results, as log records: a program shows them or not."""
+"""Notes for the user as log records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trained models: opened from a folder, or trained once from already-tagged facts and kept."""
+"""Trained models: opened from a folder, or trained once on already-tagged facts and stored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERSION = 2
 
 
 class ModelFolder:
-    """A model folder that is opened when first asked for."""
+    """A model folder, opened on first use."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -41,34 +41,34 @@ class ModelFolder:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the model's manifest, which vouches for all its files."""
+        """A hash of the model's manifest, which has hashes of all its files."""
         from ..retrievers.store import read_manifest
 
         return str(read_manifest(self.folder)["seal"])
 
 
 def bundled_model(domain: str) -> ModelFolder | None:
-    """The model of a domain that comes with abduce, or None."""
+    """The bundled model of a domain, or None."""
     folder = Path(str(resources.files(bundled))) / domain / "model"
     return ModelFolder(folder) if folder.is_dir() else None
 
 
 class TrainedOnce:
-    """A model for the judgement of some facts, trained when first asked for and kept for the next time.
+    """A model for scoring some facts. It is trained on first use and stored.
 
-    Their companies (or source contexts) make a fold of their own, so the towers that judge them have not seen
-    them and no weight is fitted on them.
+    The companies (or source contexts) of these facts are a separate fold. The towers that score them have not
+    seen them, and no weight is fitted on them.
 
     Args:
         source: the already-tagged facts.
-        parts: of the rows.
-        judged: facts that must not be fitted on: those of every split that is judged.
-        settings: how it is trained.
-        on_note: told which model it is, and what is being done, in one line each.
-        folder: where models are kept; None: ``$ABDUCE_MODELS``, else ``~/.cache/abduce/models``.
-        bundled: the model that comes with abduce: it is used where it was made so and has seen neither
-            company nor filing of the facts that are asked about.
-        asked: these.
+        parts: retriever, taxonomy, schema and serializer of the rows.
+        judged: facts that training must leave out: those of every evaluated split.
+        settings: training settings.
+        on_note: called with one line for the model used and for each step.
+        folder: the folder of stored models; None: ``$ABDUCE_MODELS``, else ``~/.cache/abduce/models``.
+        bundled: the bundled model. It is used if it was trained in the same way and has seen neither company
+            nor filing of the ``asked`` facts.
+        asked: the facts that will be scored.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TrainedOnce:
 
     @property
     def place(self) -> Path:
-        """The folder in which it is kept."""
+        """The folder of the stored model."""
         return self.kept / self.fingerprint
 
     def _kept(self) -> Learned | None:
@@ -133,7 +133,7 @@ class TrainedOnce:
         return Learned.open(self.place)
 
     def _told(self) -> Progress:
-        """Notes each new thing that training does."""
+        """Send a note for each new step of training."""
         said: set[str] = set()
 
         def on_progress(what: str, done: float) -> None:
@@ -145,7 +145,7 @@ class TrainedOnce:
 
 
 def models_folder() -> Path:
-    """Where trained models are kept: ``$ABDUCE_MODELS``, else ``abduce/models`` of the cache folder."""
+    """The folder of trained models: ``$ABDUCE_MODELS``, else ``abduce/models`` in the cache folder."""
     if given := os.environ.get("ABDUCE_MODELS"):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abduce" / "models"

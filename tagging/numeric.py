@@ -1,4 +1,4 @@
-"""Whether a value is a number, so that it can only have the concepts of numbers."""
+"""Whether a value is a number; a number can only have the concepts of numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTS = re.compile(r"[^\W\d_]+")
 
 
 def is_number(value: str) -> bool:
-    """Whether a value is written as a number: with a digit, as a dash or "nil", or in words."""
+    """Whether a value is a number: it has a digit, is a dash or "nil", or is a number in words."""
     if any(c.isdigit() for c in value) or is_placeholder(value):
         return True
     words = _PARTS.findall(value.lower())

@@ -1,8 +1,8 @@
 """Tagging on many machines with Ray Data: files in, Parquet partitions out.
 
-Every file is cut into pieces, each piece is tagged by one of the actors (each with a Tagger of its own), and
-the actor writes the piece's partition in one step. A piece that is tagged again, because a node died or the
-whole was started anew, keeps the rows that are there: only what is missing, or failed, is asked for.
+Every file is split into pieces. An actor with its own Tagger tags a piece and writes its partition in one
+step. If a piece is tagged again, after a node failed or the job was restarted, existing rows are kept: only
+missing or failed rows are tagged.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ READER, ACTOR = 0.1, 0.9
 
 @dataclass(frozen=True)
 class Tagged:
-    """What came out: ``facts`` that have a row; those that ``failed``, or of which a part was ``lost``
-    to an unusable reply; and the files that could not be read, each with the reason."""
+    """The result: the number of ``facts`` with a row; those that ``failed``; those with a ``lost`` part,
+    because of an unusable reply; and the unreadable files with reasons.
+    """
 
     facts: int
     failed: int
@@ -65,22 +66,23 @@ def tag_on_ray(
     piece: int = PIECE,
     bars: bool = False,
 ) -> Tagged:
-    """Tag the facts of many files. The cluster is that of ``$RAY_ADDRESS``, or one on this machine.
+    """Tag the facts of many files, on the cluster of ``$RAY_ADDRESS`` or on this machine.
 
-    A facts file is cut into pieces where a fact's tag hangs on its source context alone
-    (:attr:`.Tagger.splits`); a document, or else a file, is one piece. The tags are those of ``Tagger.tag``.
+    A facts file is split if a fact's tag depends only on its source context (:attr:`.Tagger.splits`). A
+    document, or any other file, is one piece. The tags are those of ``Tagger.tag``.
 
     Args:
         sources: a path or the address of object storage (``s3://...``), with ``*`` or ``**``.
-        out: a folder, or the address of one, that all nodes reach: a partition per piece, and ``_failures``.
-        settings: arguments of :class:`.Tagger`; paths and addresses must hold on every node.
+        out: a folder or address that all nodes can reach: a partition per piece, and ``_failures``.
+        settings: arguments of :class:`.Tagger`; paths and addresses must be valid on every node.
         top: concepts per fact, at least 1.
-        actors: Taggers at once, at most; None: one per processor.
+        actors: the maximum number of Taggers at once; None: one per processor.
         piece: facts per piece, at least 1.
-        bars: let Ray draw its progress.
+        bars: show Ray's progress bars.
 
     Raises:
-        InputError: Ray is not installed, no file fits, wrong settings, or ``out`` was made with others.
+        InputError: Ray is not installed, no file matches, wrong settings, or ``out`` was made with other
+            settings.
     """
     try:
         import ray
@@ -120,7 +122,7 @@ def tag_on_ray(
 
 
 def _same_settings(target: Place, now: Mapping[str, Any]) -> None:
-    """Write down what a folder is made with; refuse one that was made with something else."""
+    """Record the settings of a folder; refuse a folder that was made with others."""
     text = json.dumps(now, indent=1, default=str, sort_keys=True)
     there = target / SETTINGS
     if there.exists():
@@ -131,9 +133,10 @@ def _same_settings(target: Place, now: Mapping[str, Any]) -> None:
 
 
 def pieces(row: Mapping[str, Any], size: int | None) -> Iterator[dict[str, Any]]:
-    """Cut a file: rows of ``source``, ``number`` of the piece, its ``facts`` as JSON (none: the whole file).
+    """Split a file: rows of ``source``, ``number`` of the piece, and its ``facts`` as JSON (none: the whole
+    file).
 
-    A file that cannot be read is one piece too: its reader says why.
+    An unreadable file is one piece too; reading it reports the reason.
     """
     source, part, number, last = row["source"], list[str](), 0, ""
     closed: set[int] = set()
@@ -160,7 +163,7 @@ def pieces(row: Mapping[str, Any], size: int | None) -> Iterator[dict[str, Any]]
 
 
 class TagPiece:
-    """One actor: a Tagger, and where it writes."""
+    """One actor: a Tagger and its output folder."""
 
     def __init__(self, settings: Mapping[str, Any], out: str, top: int) -> None:
         self._tagger, self._out, self._top = Tagger(**settings), Place.of(out), top
@@ -191,7 +194,7 @@ class TagPiece:
         }
 
     def _tag(self, source: str, what: Any, target: Place, counts: Counts) -> list[dict[str, Any]]:
-        """Rows of a piece: those that stand in its partition, the others tagged now and written with them."""
+        """Rows of a piece: those already in its partition, and the others, tagged now and written with them."""
         import pyarrow
         from pyarrow import parquet
 
@@ -220,7 +223,7 @@ class TagPiece:
         return rows
 
     def _failures(self, name: str, rows: list[dict[str, Any]]) -> None:
-        """Write a piece's failures, or take back those of an earlier time."""
+        """Write a piece's failures, or delete those of an earlier run."""
         target = self._out / FAILURES / name
         if rows:
             target.write(_parquet(rows, ("source", "fact_id", "error")))
@@ -229,7 +232,7 @@ class TagPiece:
 
 
 def _parquet(rows: list[dict[str, Any]], names: Sequence[str]) -> bytes:
-    """Rows, with the same columns and types in every file: texts, but for :data:`NUMBERS`."""
+    """Write rows with the same columns and types in every file: texts, except :data:`NUMBERS`."""
     import pyarrow
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""Already-tagged facts from files: our JSONL, tagged filings, and reviewed tags.csv files."""
+"""Already-tagged facts from files: JSONL, tagged filings, and reviewed tags.csv files."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def read_precedents(
     Args:
         path: facts with ``gold`` (.jsonl), a filing with inline-XBRL tags (.htm), or a reviewed tags.csv of
             ``abduce tag`` (lines whose concept was emptied are passed over).
-        contexts: source contexts of the facts, where they are not inline or beside the file.
-        domain: whose field names a facts file uses.
-        on_note: called with one line where something is worth knowing (another encoding).
-        columns: what the columns of a table of tagged texts are called; such a table is a source too.
+        contexts: source contexts of the facts, if they are neither inline nor in a file next to it.
+        domain: the domain whose field names a facts file uses.
+        on_note: called with one line per note (such as another encoding).
+        columns: the column names of a table of tagged texts; such a table is also accepted.
 
     Raises:
-        InputError: unreadable, of another kind, or without a single tagged fact.
+        InputError: unreadable, an unsupported format, or no tagged fact.
     """
     from ..documents.read import HTML, kind_of
 
@@ -86,7 +86,7 @@ def _from_facts(path: Path, contexts: Path | None, domain: Domain | None) -> Ite
 
 
 def _is_rows(path: Path, kind: str, columns: Columns) -> bool:
-    """Whether a file is a table of texts, not one of the kinds that have their own layout."""
+    """Whether a file is a table of texts rather than a file with its own layout."""
     return is_text_rows(path, columns) and not (kind in TAGS and is_tags(path))
 
 
@@ -107,27 +107,26 @@ def _from_filing(path: Path) -> Iterator[Tagged]:
 
 @cache
 def bundled_precedents(domain: str) -> StoredPrecedents | None:
-    """The tagged facts of a domain that come with abduce, or None."""
+    """The bundled tagged facts of a domain, or None."""
     folder = Path(str(resources.files(bundled))) / domain / "precedents"
     return open_precedents(folder) if folder.is_dir() else None
 
 
 class PrecedentSource:
-    """Precedents that are read and indexed when first asked for; later calls return the same index.
+    """Precedents, read and indexed on first use; later calls return the same index.
 
     Args:
         paths: what :func:`read_precedents` reads.
-        contexts: source contexts of facts files, where they are not inline or beside the file.
-        domain: whose field names facts files use.
-        facts: the facts that are to be tagged, where they are known: another copy of their filing among the
-            precedents is told by its content and takes the same identity, so it never votes.
-        company: another name of their company, as the user gives it.
-        on_note: called with a line for each thing that the user must know, once they are read.
+        contexts: source contexts of facts files, if they are neither inline nor in a file next to them.
+        domain: the domain whose field names facts files use.
+        facts: the facts to tag, if known. Another copy of their filing among the precedents is recognised by
+            content and takes the same identity, so it never votes.
+        company: another name of their company, from the user.
+        on_note: called with one line per note, once the precedents are read.
         given: whether they are the user's own, not those of a data folder.
-        stored: an index that votes beside them.
-        others: the facts' company is to be left out, also where a stored copy of their filing calls it
-            otherwise.
-        columns: what the columns of tables of tagged texts are called.
+        stored: an index that also votes.
+        others: leave out the facts' company, also under the name that a stored copy of their filing uses.
+        columns: the column names of tables of tagged texts.
     """
 
     def __init__(
@@ -157,7 +156,9 @@ class PrecedentSource:
         on_note: Callable[[str], None] | None = None,
         others: bool = False,
     ) -> PrecedentSource:
-        """The same source for facts to be tagged, what the user calls their company, and who is told."""
+        """The same source for the facts to tag, with the user's name for their company and a callback for
+        notes.
+        """
         told = on_note or self.on_note
         made = PrecedentSource(
             self.paths, self.contexts, self.domain, facts, company, told, self.given, self.stored, others
@@ -175,7 +176,7 @@ class PrecedentSource:
             return self._built
 
     def _opened(self) -> Precedents:
-        """The stored index, without the filings that are tagged themselves."""
+        """The stored index without the filings to be tagged."""
         assert self.stored is not None
         index = self.stored.index
         twins = KnownFilings(self.facts, self.company).twins(self.stored.filings) if self.facts else []
@@ -206,15 +207,15 @@ class PrecedentSource:
 
     @property
     def companies(self) -> bool:
-        """Whether any precedent says whose it is: only then companies play a part."""
+        """Whether any precedent names a company; otherwise companies have no effect."""
         index = self()
         return index.nameless < len(index)
 
     def check_named(self) -> None:
-        """Note how many precedents scope ``others`` leaves out because they do not say whose they are.
+        """Note how many precedents scope ``others`` leaves out because they name no company.
 
         Raises:
-            InputError: all of them.
+            InputError: none of them names a company.
         """
         index = self()
         if index.nameless == len(index):
@@ -226,7 +227,7 @@ class PrecedentSource:
             self.on_note(f"{left_out}: left out by scope 'others'")
 
     def tell_unknown(self, taxonomy: Taxonomy) -> None:
-        """Note which concepts of the user's precedents a taxonomy does not have: nobody ever gets those."""
+        """Note which concepts of the user's precedents the taxonomy lacks; they are never assigned."""
         self()
         lacking = [concept for concept in self.concepts if concept not in taxonomy]
         if self.given and lacking:
@@ -244,7 +245,7 @@ class PrecedentSource:
 
 
 def domain_precedents(folder: DataFolder, domain: Domain) -> PrecedentSource | None:
-    """The already-tagged facts of a data folder (of the splits that it has), or None where it has none."""
+    """The already-tagged facts of a data folder (of the splits that it has), or None."""
     paths = []
     for split in domain.precedents:
         with suppress(InputError):

@@ -1,4 +1,4 @@
-"""Which row tags: the one that is named, or the best that the input allows."""
+"""Choose the row that tags: the named one, or the best for the input."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ WITHOUT = "locus"
 
 
 class Row(NamedTuple):
-    """A row: its name, and what it is."""
+    """A row: its name and its definition."""
 
     name: str
     spec: Spec
 
 
 def named_row(program: str | Spec, scope: Scope | None, given: bool = False) -> Row:
-    """The row of a name.
+    """The row with a name.
 
     Args:
-        program: its name, or what it is.
-        scope: whose already-tagged facts it may use; None: as the row has it.
+        program: its name or its definition.
+        scope: whose already-tagged facts it may use; None: as the row defines.
         given: whether the user gives already-tagged facts.
 
     Raises:
-        InputError: no such program, or precedents or a scope for one that uses none.
+        InputError: an unknown program, or precedents or a scope for a program that uses none.
     """
     try:
         spec = spec_named(program) if isinstance(program, str) else program
@@ -74,13 +74,13 @@ def best_row(
     given: bool,
     learned: bool = False,
 ) -> Row:
-    """The best row that there is for facts where none is named.
+    """The best available row for facts, if none is named.
 
     Args:
-        facts: those to tag.
+        facts: the facts to tag.
         index: the already-tagged facts, or None.
         companies: whether facts of the domain belong to companies.
-        scope: whose already-tagged facts may be used; None: the companies' own too, where there may be any.
+        scope: whose already-tagged facts may be used; None: also the companies' own, if there are any.
         given: whether the user gives already-tagged facts.
         learned: whether there is a trained model.
     """

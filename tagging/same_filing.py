@@ -1,10 +1,9 @@
-"""The same filing under another identity: told from the facts themselves.
+"""Recognise the same filing under another identity, by its facts.
 
-A filing declares what it is, another copy of it (facts of a data set, a reviewed tags file, a page without
-tags) may carry an identity of its own, or none, and another spelling of the company. The facts of the same
-filing stand at the same loci with the same values: of the six filings of the data folder and the evaluation
-facts drawn from them all are shared, of filings that follow one another (last year's columns again) at most
-67%.
+A filing states its identity. Another copy (facts of a data set, a reviewed tags file, a page without tags)
+may have another identity or none, and may spell the company differently. Copies have the same values at the
+same loci. The six filings of the data folder share all of the evaluation facts drawn from them; consecutive
+filings (which repeat last year's columns) share at most 67%.
 """
 
 from __future__ import annotations
@@ -39,8 +38,9 @@ Key = tuple[str, ...]
 
 
 def fact_key(fact: Fact) -> Key:
-    """What a fact has in common with itself in another copy of its filing: its value, and the innermost
-    headers of a cell or the letters beside a mention."""
+    """A key that a fact keeps in another copy of its filing: its value, and the innermost headers of a cell
+    or the letters around a mention.
+    """
     value = value_key(fact.value)
     if fact.modality == "table":
         leaf = (fact.row_header or "").split(" | ")[-1]
@@ -56,18 +56,17 @@ def _letters(text: str) -> str:
 
 
 def content_prefix(*ids: str) -> str | None:
-    """The hash of a document's content that the ids of its facts and contexts begin with; None where no id
-    does."""
+    """The content hash at the start of a document's fact and context ids; None if no id has one."""
     return next((match[1] for i in ids if (match := _PREFIX.match(i))), None)
 
 
 @dataclass
 class Unified:
-    """Precedents under the identities of the filings that are to be tagged.
+    """Precedents under the identities of the filings to be tagged.
 
-    ``left_out`` counts the precedents of those filings by what their own file calls it; ``united`` are
-    pairs of names that one company turned out to have; ``later`` counts precedents of the companies' filings
-    with later periods, which scope ``own`` leaves out.
+    ``left_out`` counts the precedents of those filings, by the filing's name in its file. ``united`` are
+    pairs of names of the same company. ``later`` counts precedents of the companies' later filings, which
+    scope ``own`` leaves out.
     """
 
     tagged: list[Tagged]
@@ -76,7 +75,7 @@ class Unified:
     later: int = 0
 
     def notes(self) -> Iterator[str]:
-        """What a user must know, each in one line."""
+        """Notes for the user, one line each."""
         count = self.left_out.total()
         if count:
             are = "precedents are" if count > 1 else "precedent is"
@@ -90,11 +89,11 @@ class Unified:
 
 
 class KnownFilings:
-    """The filings of the facts that are to be tagged.
+    """The filings of the facts to be tagged.
 
     Args:
         facts: those facts; one without ``filing_id`` belongs to none.
-        also: another name of their company, as the user gives it.
+        also: another name of their company, from the user.
     """
 
     def __init__(self, facts: Iterable[Fact], also: str | None = None) -> None:
@@ -125,7 +124,7 @@ class KnownFilings:
                 self._texts[ours] = {_text(fact) for fact in found.values()} - {b""}
 
     def unify(self, files: Sequence[Sequence[Tagged]]) -> Unified:
-        """The precedents of some files, those of a filing that is one of these under its identity here."""
+        """The precedents of some files; those of a known filing have its identity."""
         found = Unified([])
         if not self.keys:
             found.tagged = [one for tagged in files for one in tagged]
@@ -147,7 +146,7 @@ class KnownFilings:
         return found
 
     def twins(self, filings: Iterable[Filing]) -> list[Filing]:
-        """Those of a stored index's filings that are one of these."""
+        """The filings of a stored index that are the same as a known one."""
         ours = {
             name: np.array(sorted({_short(key) for key in keys}), dtype=np.uint32)
             for name, keys in self.keys.items()
@@ -163,7 +162,7 @@ class KnownFilings:
         return _mostly(fewer, len(np.intersect1d(filing.keys, keys, assume_unique=True)))
 
     def _settle(self, group: Sequence[Tagged], twins: Sequence[str | None], found: Unified) -> None:
-        """Give precedents the identity of the filing that they are of; None: of none of these."""
+        """Give precedents the identity of the known filing they belong to; None: no known one."""
         for one, ours in zip(group, twins, strict=True):
             fact, concept = one
             if ours is None:
@@ -178,7 +177,7 @@ class KnownFilings:
             found.tagged.append(one)
 
     def _of_a_filing(self, theirs: str, group: Sequence[Tagged]) -> list[str | None]:
-        """The filing here that each precedent of one filing is of."""
+        """The known filing of each precedent of one filing."""
         if theirs in self.keys:
             return [theirs] * len(group)
         if theirs in self._prefixes:
@@ -192,7 +191,7 @@ class KnownFilings:
         return [self._in_a_text(one.fact, key, few) for one, key in zip(group, keys, strict=True)]
 
     def _in_a_text(self, fact: Fact, key: Key, few: Sequence[str]) -> str | None:
-        """The filing of a few facts that has the same fact in the same text."""
+        """The known filing of a few facts that has the same fact in the same text."""
         for ours in few:
             if key in self.keys[ours]:
                 texts = self._texts.get(ours)
@@ -201,8 +200,8 @@ class KnownFilings:
         return None
 
     def _of_a_file(self, group: Sequence[Tagged]) -> list[str | None]:
-        """The filing here that each precedent of one file is of, where they say no filing: all those of a
-        file or of a source context that is mostly one of these filings, else those that are the same facts.
+        """The known filing of each precedent of a file without filing ids. If most of the file, or of a
+        source context, is one known filing, all of it is; otherwise only the same facts are.
         """
         keys = [fact_key(one.fact) for one in group]
         ids = [self._ids.get((one.fact.fact_id, key[1])) for one, key in zip(group, keys, strict=True)]
@@ -230,8 +229,9 @@ class KnownFilings:
         return ids
 
     def _near(self, keys: set[Key], theirs: str | None = None) -> list[tuple[str, int]]:
-        """The filings here that share facts and may be the same, with how many; most first. Two that both
-        say what they are, are what they say."""
+        """The known filings that share facts and may be the same, with counts; most first. Two filings that
+        both state their identity are compared by it alone.
+        """
         found = Counter(ours for key in keys for ours in self._having.get(key, ()))
         says = bool(declared_end(theirs))
         return [(o, n) for o, n in found.most_common() if not (says and declared_end(o))]
@@ -240,8 +240,9 @@ class KnownFilings:
         return _mostly(min(len(keys), len(self.keys[ours])), shared)
 
     def _later(self, found: Unified) -> int:
-        """How many precedents are of a filing whose period ended after that of every filing of its company
-        here."""
+        """How many precedents are of a filing whose period ended after those of all known filings of its
+        company.
+        """
         latest: dict[str, str] = {}
         for ours, name in self.companies.items():
             if end := declared_end(ours):
@@ -259,17 +260,19 @@ class KnownFilings:
 
 
 def _mostly(fewer: int, shared: int) -> bool:
-    """Whether two filings are the same, by the distinct facts of the smaller and how many they share."""
+    """Whether two filings are the same, by the number of distinct facts of the smaller one and the shared
+    ones.
+    """
     return fewer >= LEAST and shared >= (SHARED if fewer >= FEWEST else 1.0) * fewer
 
 
 def _short(key: Key) -> int:
-    """32 bits of a key: enough to tell the few thousand of a filing apart."""
+    """32 bits of a key: enough to distinguish the few thousand facts of a filing."""
     return key_of(key) & 0xFFFFFFFF
 
 
 def filings_of(tagged: Iterable[Tagged]) -> list[Filing]:
-    """The filings of some precedents, by what tells them apart."""
+    """The precedents grouped by filing."""
     found: dict[str, tuple[str, set[int]]] = {}
     for fact, _ in tagged:
         if fact.filing_id is not None:

@@ -1,4 +1,4 @@
-"""How often known concepts were found, and what could be accepted unseen."""
+"""How often known concepts are found, and what can be accepted unseen."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ CUTS = (1, 10, 50)
 
 @dataclass(frozen=True)
 class Group:
-    """Some of the scored facts: how many there are, recall at :data:`CUTS` and the mean reciprocal rank, all
-    in [0, 1]."""
+    """Some of the scored facts: their number, recall at :data:`CUTS` and mean reciprocal rank, all in [0, 1]."""
 
     name: str
     facts: int
@@ -28,14 +27,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Score:
-    """How often the known concepts of facts were found.
+    """How often the known concepts of facts are found.
 
     Args:
-        name, taxonomy: what was scored, against what.
-        groups: all facts; those of tables and of texts; those whose innermost header (or mention) or whose
-            concept others' precedents have, and those where they do not.
+        name, taxonomy: the name of the facts, and the taxonomy.
+        groups: all facts; tables and texts; facts whose innermost header (or mention), or whose concept,
+            others' precedents have or lack.
         missing, other: known concepts that were not scored, see :class:`~.golds.Golds`.
-        accepted: what thresholds that were chosen on other facts accept; empty without any.
+        accepted: what thresholds chosen on other facts accept; empty without thresholds.
         fitted_on: the facts that the thresholds were chosen on.
     """
 
@@ -56,7 +55,7 @@ def score_tags(
     thresholds: Thresholds | None,
     seen: Mapping[str, Mapping[str, bool]],
 ) -> Score:
-    """Score the tags whose concept is known; ``seen`` says by fact id what others' precedents have."""
+    """Score the tags with known concepts; ``seen`` maps fact ids to what others' precedents have of the fact."""
     scored = [t for t in tags if t.fact.fact_id in golds.scored]
     accepted: tuple[Acceptance, ...] = ()
     if thresholds is not None and thresholds.least:
@@ -93,7 +92,7 @@ def _groups(scored: Sequence[Tag], golds: Golds, seen: Mapping[str, Mapping[str,
 def by_thresholds(
     thresholds: Thresholds, confidence: Sequence[float], right: Sequence[bool]
 ) -> Iterator[Acceptance]:
-    """What thresholds that were chosen on other facts accept of these."""
+    """What thresholds chosen on other facts accept of these."""
     sure, truth = np.asarray(confidence), np.asarray(right)
     for wanted, threshold in thresholds.least.items():
         taken = sure >= (np.inf if threshold is None else threshold)

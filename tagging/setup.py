@@ -1,4 +1,4 @@
-"""What tags, put together: taxonomy, program, precedents, calibration."""
+"""The parts of a tagger: taxonomy, program, precedents, calibration."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ Tell = Callable[[str], None]
 
 
 class Ready:
-    """A row's program: over all concepts, or over those that numbers can have where a number has no known
+    """A row's program over all concepts, and one over the concepts of numbers, for numbers with an unknown
     datatype.
 
     Args:
-        row, parts: the row and what it is made of.
-        narrow: makes retrievers that keep to the concepts of numbers there.
+        row, parts: the row and its parts.
+        narrow: makes retrievers that only return concepts of numbers.
 
     Raises:
-        ValueError: it cannot be built of these parts.
+        ValueError: it cannot be built from these parts.
     """
 
     def __init__(self, row: Row, parts: Parts, narrow: Make) -> None:
@@ -72,24 +72,26 @@ class Ready:
         return build_program(self.row.spec, self.parts)
 
     def seen(self, facts: Sequence[Fact], golds: Mapping[str, str]) -> dict[str, dict[str, bool]]:
-        """What others' precedents have of the facts whose concept is known, by fact id; empty without any."""
+        """What others' precedents have of the facts with known concepts, by fact id; empty without
+        precedents.
+        """
         if self.parts.precedents is None:
             return {}
         index = self.parts.precedents()
         return {f.fact_id: index.seen(f, golds[f.fact_id]) for f in facts if f.fact_id in golds}
 
     def program(self, fact: Fact) -> Any:
-        """The one that a fact is for."""
+        """The program for a fact."""
         from .numeric import is_number  # reading numbers takes a while to import, and notes have none
 
         return self._numbers if is_number(fact.value) else self.words
 
 
 class Setup:
-    """What a :class:`~.tagger.Tagger` is made of; see its arguments.
+    """The parts of a :class:`~.tagger.Tagger`; see its arguments.
 
-    ``index`` is the folder of an index that was named, ``kept`` that of a release's kept one; either may be
-    empty. ``source`` gives the precedents, if any.
+    ``index`` is the folder of a named index, ``kept`` that of a release's stored one; either may be empty.
+    ``source`` gives the precedents, if any.
 
     Raises:
         InputError: no such taxonomy, program or schema; settings that do not fit one another.
@@ -140,7 +142,7 @@ class Setup:
         return {"kind": read_manifest(self.index)["kind"], "index": self.index} if self.index else BM25
 
     def _source(self, precedents: Sequence[Path]) -> PrecedentSource | None:
-        """The user's precedents; for a program that is named, or else, also those that come with abduce."""
+        """The user's precedents, those of the data folder, and the bundled ones, as the row needs them."""
         if self.named is not None and precedents:
             return PrecedentSource(precedents, None, self.domain, columns=self.columns)
         if self.named is not None and not scopes(self.named.spec):
@@ -160,7 +162,7 @@ class Setup:
         )
 
     def _bundled_model(self) -> ModelFolder | None:
-        """The model that comes with abduce, where it is for this taxonomy."""
+        """The bundled model, if it is for this taxonomy."""
         return bundled_model(self.domain.name) if self.taxonomy.name == self.domain.taxonomy else None
 
     def leaves_out(self, row: Row) -> bool:
@@ -169,20 +171,20 @@ class Setup:
 
     @cached_property
     def numbers(self) -> int:
-        """How many concepts a number without a known datatype can have."""
+        """How many concepts a number with an unknown datatype can have."""
         mask = passing(self.taxonomy, Where(exclude=not_among(self.taxonomy, self.domain.numeric)))
         return len(self.taxonomy) if mask is None else int(mask.sum())
 
     @property
     def name(self) -> str:
-        """What is searched with, as :class:`~.calibration.Calibration` knows it."""
+        """The name of the search setup, as :class:`~.calibration.Calibration` records it."""
         kind = type(self.retriever).__name__
         if isinstance(self.retriever, Mapping):
             kind = self.retriever.get("kind", "bm25")
         return f"{kind}, schema {self.own_schema}" if self.own_schema else kind
 
     def thresholds(self, row: Row, tell: Tell) -> Thresholds | None:
-        """From which confidence on tags may be accepted, where the row's model gives the confidence."""
+        """The confidence from which tags may be accepted, if the row's model gives the confidence."""
         if self.model is None or not learns(row.spec):
             return None
         scope = next(iter(scopes(row.spec)))
@@ -195,10 +197,10 @@ class Setup:
         return Thresholds(f"{many:,} {whose} that the model left out", learned.accepted.get(scope, {}))
 
     def calibration(self, row: Row, tell: Tell) -> Calibration | None:
-        """The calibration that holds for a row, or None.
+        """The calibration that applies to a row, or None.
 
         Raises:
-            InputError: the user's own was fitted for something else.
+            InputError: the user's calibration was fitted for something else.
         """
         own, program = self.own_calibration, row.name
         if own is None and learns(row.spec):
@@ -223,10 +225,10 @@ class Setup:
         return known
 
     def ready(self, facts: Sequence[Fact], tell: Tell, shown: int = 0, company: str | None = None) -> Ready:
-        """The program for these facts: another copy of their filing among the precedents never votes.
+        """The program for these facts. Another copy of their filing among the precedents never votes.
 
-        ``shown`` is how many precedents its traces have; 0: as many as the program has it. ``company`` is
-        what the user calls the facts' company.
+        ``shown`` is how many precedents its traces have; 0: the program's default. ``company`` is the user's
+        name for the facts' company.
 
         Raises:
             InputError: it cannot tag.
@@ -262,13 +264,13 @@ class Setup:
         return self._build(row, None, facts)
 
     def _companies(self, facts: Sequence[Fact], source: PrecedentSource | None) -> bool:
-        """Whether companies play a part: in the domain, and a fact or a precedent names one."""
+        """Whether companies have an effect: the domain has companies, and a fact or a precedent names one."""
         if not self.domain.companies or source is None:
             return self.domain.companies
         return source.companies or any(company_key(f.company or "") for f in facts)
 
     def _tell_row(self, row: Row, facts: Sequence[Fact], source: PrecedentSource | None, tell: Tell) -> None:
-        """Say which row was chosen, and what would be better."""
+        """Note which row was chosen, and what would be better."""
         if source is None:
             better = "already-tagged facts (--precedents) would be better"
         elif source.stored is None:
@@ -280,7 +282,7 @@ class Setup:
         tell(f"tagged by {row.name!r}: {better}")
 
     def coder(self, facts: Sequence[Fact], tell: Tell) -> Coder:
-        """What codes the mentions of a note.
+        """The coder for the mentions of a note.
 
         Raises:
             InputError: the program cannot tag.
@@ -299,7 +301,7 @@ class Setup:
         )
 
     def _release(self) -> Taxonomy | None:
-        """Every code of the domain's release, or None where the data folder has no inventory."""
+        """Every code of the domain's release, or None if the data folder has no inventory."""
         try:
             return self.folder.taxonomy(self.domain, whole=True)
         except InputError:
@@ -307,13 +309,14 @@ class Setup:
 
     @property
     def splits(self) -> bool:
-        """Whether a fact's tag hangs on no other facts than those of its source context: a program that is
-        named, without already-tagged facts or a trained model."""
+        """Whether a fact's tag depends only on facts of its source context: a named program without
+        already-tagged facts or a trained model.
+        """
         return self.named is not None and self.source is None and not learns(self.named.spec)
 
     @cached_property
     def _parts(self) -> Parts:
-        """What programs share whatever facts they are for: retrievers are built once."""
+        """The parts that programs share for all facts; retrievers are built once."""
         from ..data.parts import make_parts
 
         schema = self.schema
@@ -328,7 +331,7 @@ class Setup:
 
     @property
     def searched(self) -> Retriever:
-        """What finds concepts by words."""
+        """The retriever for a search by words."""
         return self._parts.retriever({})
 
     def _build(self, row: Row, source: PrecedentSource | None, facts: Sequence[Fact]) -> Ready:
@@ -342,7 +345,7 @@ class Setup:
 
 
 def _fits(stored: StoredPrecedents, taxonomy: Taxonomy) -> bool:
-    """Whether most concepts of an index are in a taxonomy."""
+    """Whether the taxonomy has most concepts of an index."""
     concepts = stored.index.concepts
     return 2 * sum(concept in taxonomy for concept in concepts) >= len(concepts)
 

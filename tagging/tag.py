@@ -1,4 +1,4 @@
-"""A fact with its concept."""
+"""A tag: a fact with its concept."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ..signatures.types import Fact
 
 @dataclass(frozen=True, eq=False)
 class Tag:
-    """A fact with the concept that was found for it.
+    """A fact with the concept that was found.
 
     Args:
-        fact: what was tagged.
-        ranking: the concepts, best first; empty where the program failed.
+        fact: the fact.
+        ranking: the concepts, best first; empty if the program failed.
         label: the label of the first concept.
-        evidence: what the first concept rests on.
-        confidence: the calibrated probability, in [0, 1], that the first concept is right; None where no
-            calibration holds for the program and the taxonomy.
-        error: what the program failed with on this fact; empty where it did not.
-        trace: what the program did, where traces were asked for.
-        lost: a part of the program fell back because a reply of its model was no use.
+        evidence: the evidence for the first concept.
+        confidence: the calibrated probability, in [0, 1], that the first concept is right; None if no
+            calibration applies to the program and the taxonomy.
+        error: the program's error on this fact; empty if there was none.
+        trace: what the program did, if traces were requested.
+        lost: a part of the program fell back because its model's reply was unusable.
     """
 
     fact: Fact
@@ -46,6 +46,6 @@ class Tag:
 
     @property
     def margin(self) -> float | None:
-        """How far the first score is from the second."""
+        """The first score minus the second."""
         scores = self.ranking.scores
         return float(scores[0] - scores[1]) if len(self.ranking) > 1 else None

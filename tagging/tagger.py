@@ -1,4 +1,4 @@
-"""What tags: a document, facts or a note in; the concept of each fact out."""
+"""Tag a document, facts or a note: the concept of each fact."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ VOTERS = 10
 
 @dataclass(frozen=True)
 class Trail:
-    """All that is known of how one fact was tagged.
+    """Everything known about how one fact was tagged.
 
     Args:
-        fact: what was tagged.
+        fact: the fact.
         prediction: the program's ``ranking`` and ``trace``.
-        parts: what the program is made of.
+        parts: the program's parts.
         program: the row's name.
         gold: the known concept; no method has seen it.
     """
@@ -56,38 +56,38 @@ class Tagger:
     """Tags facts with the concepts of a taxonomy.
 
     It is a context manager; leaving it closes connections to models and stops a model server that it started
-    (:meth:`close` does the same). Safe to use from several threads.
+    (as :meth:`close` does). Safe to use from several threads.
 
     Args:
         taxonomy: a taxonomy, its name, a JSONL or CSV file (id, label), or an index folder.
-        program: which method, by a row's name (``locus``, ``FHS-rules``, ...), by the name of a class of
-            one's own (``package.module:Class``), or as a :class:`~abduce.programs.spec.Spec`; None: the best
-            that there is for the facts, which the notes of the tags name.
+        program: the method: a row's name (``locus``, ``FHS-rules``, ...), the name of your own class
+            (``package.module:Class``), or a :class:`~abduce.programs.spec.Spec`. None: the best available one
+            for the facts, which a note of the tags names.
         precedents: files of already-tagged facts: facts (.jsonl), a tagged filing (.htm), a reviewed
-            tags.csv. Where no program is named, the facts that come with abduce vote beside them; where one
-            is named and none are given, those of the data folder do, or else those that come with abduce.
+            tags.csv. If no program is named, the bundled facts also vote. If one is named and no files are
+            given, it uses those of the data folder, or else the bundled ones.
         scope: whose already-tagged facts the program may use. ``others``: never those of the facts' own
-            company; ``own``: its earlier filings too. None: as the program has it; where none is named,
-            ``own`` for a company of which there are any.
-        schema: the dimension schema: a bundled name, a TOML file, or one at hand.
-        retriever: the first stage: one at hand, or its settings (``{"kind": "dense"}``); None: BM25, or the
+            company; ``own``: its earlier filings too. None: as the program defines; without a named program,
+            ``own`` for a company that has any.
+        schema: the dimension schema: a bundled name, a TOML file, or an object.
+        retriever: the first stage: an object, or its settings (``{"kind": "dense"}``); None: BM25, or the
             index of the taxonomy's folder.
         lm: the models, for a program that calls one: an ``[lm]`` table, a TOML file with one, or a
             ``dspy.LM``; None: the model of the caller's DSPy context.
         data: the data folder; None: ``$ABDUCE_DATA``, else the bundled data.
-        calibration: how scores become confidence; None: the bundled one of the program.
-        company: whose facts they are, where they do not say so themselves.
-        cache: whether replies of models are kept and used again.
-        concurrency: facts in flight where a model is called, at least 1.
-        each_fact: ask the program for each fact, not once for cells of a row that differ only in dates.
-        model: the folder of a trained model (``abduce train``), for the trained rows; None: the one that
-            comes with abduce, if it is for this taxonomy.
-        columns: what the user's tables call what is read: ``id``, ``label``, ``definition`` and ``datatype``
-            of the taxonomy, ``fact_id``, ``gold`` and ``company`` of rows of text.
-        text_columns: the columns that are the text to tag, of tables whose rows are texts.
+        calibration: maps scores to confidence; None: the bundled one of the program.
+        company: the company of facts that name none.
+        cache: store the replies of models and use them again.
+        concurrency: facts in parallel if a model is called, at least 1.
+        each_fact: run the program for each fact, not once for cells of a row that differ only in dates.
+        model: the folder of a trained model (``abduce train``), for the trained rows; None: the bundled one,
+            if it is for this taxonomy.
+        columns: names of the columns in your tables: ``id``, ``label``, ``definition`` and ``datatype`` of
+            the taxonomy; ``fact_id``, ``gold`` and ``company`` of rows of text.
+        text_columns: the columns with the text to tag, in tables whose rows are texts.
 
     Raises:
-        InputError: no such taxonomy, program, schema or data folder; settings that do not fit one another.
+        InputError: an unknown taxonomy, program, schema or data folder; settings that do not fit together.
     """
 
     def __init__(
@@ -152,17 +152,17 @@ class Tagger:
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """What facts are tagged with."""
+        """The taxonomy of the tags."""
         return self._setup.taxonomy
 
     @property
     def program(self) -> str | None:
-        """The name of the row that tags; None: the best that there is for the facts."""
+        """The name of the row that tags; None: the best available one for the facts."""
         return None if self._setup.named is None else self._setup.named.name
 
     @property
     def domain(self) -> Domain:
-        """The domain that the taxonomy belongs to."""
+        """The taxonomy's domain."""
         return self._setup.domain
 
     @property
@@ -172,8 +172,9 @@ class Tagger:
 
     @property
     def splits(self) -> bool:
-        """Whether facts of different source contexts can be tagged apart, with the same tags: a program is
-        named, and it uses neither already-tagged facts nor a trained model."""
+        """Whether facts of different source contexts can be tagged separately with the same result: a named
+        program that uses neither already-tagged facts nor a trained model.
+        """
         return self._setup.splits
 
     def __enter__(self) -> Tagger:
@@ -188,7 +189,7 @@ class Tagger:
 
     @property
     def cost(self) -> str:
-        """What the calls of its models cost until now, in one line; empty where there were none."""
+        """The cost of its model calls so far, in one line; empty if there were none."""
         from ..lm.use import meter_line
 
         return "" if self._models is None else meter_line(self._models.meter)
@@ -221,22 +222,23 @@ class Tagger:
     ) -> Tags:
         """Tag every fact.
 
-        Where the program fails on a fact, the others go on: its tag has an ``error`` and an empty ranking.
+        If the program fails on a fact, its tag has an ``error`` and an empty ranking; the others continue.
 
         Args:
             what: a document (HTML, inline XBRL, Markdown, CSV, Excel), a file of facts (JSONL, CSV), a
                 document that was read, or facts; None: the first split of the data folder.
-            progress: called with how many facts were asked for, and of how many.
-            contexts: source contexts of a facts file as JSONL, where they are not inline or beside it.
-            skip_bad: pass over bad facts of a file; they stand in ``skipped``.
-            gold: the result is to be scored: refuse first what cannot be.
-            traces: keep with each tag what the program did.
-            decided: what a person decided of some of the facts, which helps those alike: concepts by fact id,
+            progress: called with the number of facts done and the number of all facts.
+            contexts: source contexts of a facts file as JSONL, if they are neither inline nor in a file next
+                to it.
+            skip_bad: skip bad facts of a file; they are in ``skipped``.
+            gold: the result will be scored: raise at once if it cannot be.
+            traces: keep what the program did with each tag.
+            decided: a person's decisions on some facts, which also help similar facts: concepts by fact id,
                 or a file (a review's journal, reviewed tags as .csv or .xlsx, an export of Label Studio).
-            company: whose facts these are, in place of the tagger's own ``company``.
+            company: the company of these facts; replaces the tagger's ``company``.
 
         Raises:
-            InputError: what is wrong with the input, or holds for every fact (no model, no precedents).
+            InputError: an error in the input, or one that affects every fact (no model, no precedents).
         """
         tagging = self.start(
             what,
@@ -262,9 +264,9 @@ class Tagger:
         decided: str | Path | Mapping[str, str] | None = None,
         company: str | None = None,
     ) -> Tagging:
-        """Get ready to tag every fact; the tags come one by one when the result is iterated over.
+        """Prepare to tag; the tags are computed one by one as the result is iterated over.
 
-        The arguments and errors are those of :meth:`tag`.
+        Arguments and errors are the same as for :meth:`tag`.
         """
         from .decided import read_decided
         from .log import log_note
@@ -320,11 +322,11 @@ class Tagger:
         contexts: str | Path | None = None,
         skip_bad: bool = False,
     ) -> Trail:
-        """How one of the facts is tagged: the program's whole trace.
+        """How one fact is tagged: the program's whole trace.
 
         Args:
             what, contexts, skip_bad: as for :meth:`tag`.
-            fact_id: which one.
+            fact_id: the fact.
 
         Raises:
             InputError: as for :meth:`tag`, or there is no such fact.
@@ -342,12 +344,12 @@ class Tagger:
             return Trail(fact, ready.program(fact)(fact=fact), ready.parts, ready.row.name, gold)
 
     def code_note(self, note: str | Path, mentions: str | Path, top: int = 10) -> Codes:
-        """Codes for the mentions of a note, and the exclusion notes that bear on them.
+        """Code the mentions of a note, with the exclusion notes that apply.
 
         Args:
             note: a text file.
-            mentions: CSV, TSV or JSONL with ``mention``, or ``start`` and ``end``; ``id`` and ``code`` may
-                stand beside them.
+            mentions: CSV, TSV or JSONL with ``mention``, or ``start`` and ``end``; ``id`` and ``code`` are
+                optional.
             top: how many codes of a mention count as its alternatives, at least 1.
 
         Raises:
@@ -368,7 +370,7 @@ class Tagger:
         return codes
 
     def search(self, query: str, top: int = 10, datatype: str | None = None) -> Ranking:
-        """The concepts that a text finds, best first. Where words are compared, each shares one with it.
+        """The concepts that match a text, best first. BM25 finds only concepts that share a word with it.
 
         Args:
             query: any words.

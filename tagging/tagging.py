@@ -1,4 +1,4 @@
-"""A tagging under way: each tag as soon as it is there, in the order of the facts."""
+"""A tagging in progress: each tag as soon as it is ready, in the order of the facts."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Tagging(Iterable[Tag]):
-    """The tags of facts, made while they are iterated over; one at a time is held.
+    """The tags of facts, computed during iteration; one at a time is in memory.
 
     Args:
         of: what they are tags of; it has none itself.
-        facts: what is tagged.
-        golds: their known concepts; raises InputError where there are none to score.
-        ready: what tags.
-        tag: a fact, its prediction (None: it failed) and the failure as a tag.
-        context: in which programs run (the models).
-        concurrency: facts in flight where a model is called.
-        each_fact: ask the program for each fact, not once for cells of a row that differ only in dates.
-        progress: called with how many facts are done, and of how many.
-        decisions: what a person decided of some facts, by id: then all tags are made before the first is
-            given.
+        facts: the facts.
+        golds: returns their known concepts; raises InputError if there are none to score.
+        ready: the programs.
+        tag: makes a tag from a fact, its prediction (None: it failed) and the error.
+        context: the context (the models) in which programs run.
+        concurrency: facts in parallel if a model is called.
+        each_fact: run the program for each fact, not once for cells of a row that differ only in dates.
+        progress: called with the number of facts done and the number of all facts.
+        decisions: a person's decisions on some facts, by id; with them, all tags are made before the first is
+            returned.
     """
 
     of: Tags
@@ -92,7 +92,7 @@ class Tagging(Iterable[Tag]):
             yield self.tag(fact, *(waiting[own] if left[own] else waiting.pop(own)))
 
     def whole(self, tags: Iterable[Tag]) -> Tags:
-        """All the tags with what they are tags of, ready to be scored where concepts are known."""
+        """All the tags together, ready for scoring if concepts are known."""
         try:
             golds = self.golds()
         except InputError as e:  # what score() then says

@@ -30,11 +30,11 @@ FAILURES = 5
 
 @dataclass
 class Counts:
-    """How many facts were tagged, and what must be said of some.
+    """How many facts were tagged, and how many had problems.
 
-    ``failures`` are the first facts on which the program failed, ``failed`` counts them all. ``lost``: a part
-    of it fell back because a reply of its model was no use. ``fell_back``: without a datatype that the
-    taxonomy declares. ``accepted``: how many may be accepted unseen, by the wanted precision.
+    ``failures`` are the first facts on which the program failed; ``failed`` counts all of them. ``lost``: a
+    part fell back because its model's reply was unusable. ``fell_back``: without a datatype that the taxonomy
+    declares. ``accepted``: how many may be accepted unseen, by wanted precision.
     """
 
     thresholds: Thresholds | None = None
@@ -46,7 +46,7 @@ class Counts:
     accepted: Counter[float] = field(default_factory=Counter)
 
     def add(self, tag: Tag) -> None:
-        """Count one more."""
+        """Count one tag."""
         self.facts += 1
         self.failed += bool(tag.error)
         self.lost += tag.lost
@@ -58,7 +58,7 @@ class Counts:
 
     @property
     def unusable(self) -> float:
-        """The share, in [0, 1], of the facts that failed or fell back for their model."""
+        """The share, in [0, 1], of facts that failed or fell back because of their model."""
         return (self.failed + self.lost) / max(1, self.facts)
 
 
@@ -68,18 +68,18 @@ class Tags(Sequence[Tag]):
 
     Args:
         tags: one per fact.
-        taxonomy: what they were tagged with.
+        taxonomy: the taxonomy of the tags.
         program: the row that tagged.
-        serializer: how a fact's place is written.
-        name: what the facts are called in messages.
+        serializer: how a fact's locus is written.
+        name: the facts' name in messages.
         golds: the known concepts, or why there are none to score.
-        thresholds: from which confidence on tags may be accepted; None: there is no confidence.
-        searched: how many concepts were searched for a number whose datatype is not known.
-        unlabelled: ids of facts in rows without a label of their own.
-        of_document: whether the facts are those of a document.
+        thresholds: the confidence from which tags may be accepted; None: there is no confidence.
+        searched: how many concepts were searched for a number with an unknown datatype.
+        unlabelled: ids of facts in rows without a label.
+        of_document: whether the facts come from a document.
         seen: by fact id, whether others' precedents have its header (or mention) and its known concept.
-        notes: what the user should know, a line each.
-        skipped: what was wrong with facts that were passed over.
+        notes: notes for the user, one line each.
+        skipped: errors of facts that were skipped.
     """
 
     tags: tuple[Tag, ...]
@@ -119,7 +119,9 @@ class Tags(Sequence[Tag]):
         return html_table(columns, rows, repr(self).strip("<>"), len(self))
 
     def to_json(self, top: int = 10) -> str:
-        """One JSON object: what tagged, and the lines of the table; ``top`` concepts of each ranking."""
+        """One JSON object: the program, taxonomy and the lines of the table, with ``top`` concepts per
+        ranking.
+        """
         lines = [{name: _scalar(cell) for name, cell in row.items()} for row in self.rows(top)]
         about = {"name": self.name, "program": self.program, "taxonomy": self.taxonomy.name}
         return json.dumps({**about, "tags": lines}, ensure_ascii=False)
@@ -131,12 +133,12 @@ class Tags(Sequence[Tag]):
 
     @property
     def lost(self) -> list[Tag]:
-        """The facts on which a part of the program fell back because a reply of its model was no use."""
+        """The facts on which a part of the program fell back because its model's reply was unusable."""
         return [tag for tag in self.tags if tag.lost]
 
     @property
     def unusable(self) -> float:
-        """The share, in [0, 1], of the facts that failed or fell back for their model."""
+        """The share, in [0, 1], of facts that failed or fell back because of their model."""
         return self._counts().unusable
 
     @property
@@ -151,20 +153,20 @@ class Tags(Sequence[Tag]):
         return found
 
     def score(self) -> Score:
-        """How often the known concepts were found.
+        """How often the known concepts are found.
 
         Raises:
-            InputError: none are known, or none of them is in the taxonomy.
+            InputError: no concept is known, or none is in the taxonomy.
         """
         if isinstance(self.golds, InputError):
             raise self.golds
         return score_tags(self.tags, self.golds, self.name, self.taxonomy.name, self.thresholds, self.seen)
 
     def accept(self, precision: float = 0.95) -> Tags:
-        """The tags that may be accepted unseen, so that about the share ``precision`` of them is right.
+        """The tags that may be accepted unseen, so that about the share ``precision`` is right.
 
-        They are those of at least the confidence that reached this precision on the facts that the
-        confidence was fitted on; none where no confidence did.
+        Their confidence reaches the threshold for this precision, which was chosen on the facts of the fit.
+        None if no threshold reached it.
 
         Raises:
             InputError: there is no confidence, or no threshold for this precision.
@@ -176,7 +178,7 @@ class Tags(Sequence[Tag]):
         return replace(self, tags=tuple(sure))
 
     def rows(self, top: int = 10) -> Iterator[dict[str, object]]:
-        """The lines of their table; ``top`` concepts of each ranking."""
+        """The lines of their table, with ``top`` concepts per ranking."""
         return (self.cells(tag, top) for tag in self.tags)
 
     def cells(self, tag: Tag, top: int = 10) -> dict[str, object]:
@@ -184,7 +186,7 @@ class Tags(Sequence[Tag]):
         return tag_cells(tag, self.serializer, top, unlabelled=tag.fact.fact_id in self.unlabelled)
 
     def to_csv(self, path: str | Path, top: int = 10) -> None:
-        """Write a CSV file, in one step at the end; ``top`` concepts of each ranking.
+        """Write a CSV file in one step, with ``top`` concepts per ranking.
 
         Raises:
             InputError: it cannot be written.

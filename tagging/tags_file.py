@@ -1,4 +1,4 @@
-"""Tags files (tags.csv): what a line says of its fact, written, and read back as precedents."""
+"""Tags files (tags.csv): their lines, written and read back as precedents."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ precedents: correct ``concept``, or empty it where the fact should not be used."
 
 
 def locus_of(fact: Fact, serializer: Serializer) -> str:
-    """Where a fact stands, in one line."""
+    """A fact's locus in one line."""
     if fact.modality == "table":
         return " / ".join(h for h in (fact.row_header, fact.column_header) if h)
     return serializer.mention_window(fact)
@@ -85,7 +85,7 @@ def provenance(fact: Fact, serializer: Serializer) -> dict[str, object]:
 
 
 def tag_cells(tag: Tag, serializer: Serializer, top: int, unlabelled: bool = False) -> dict[str, object]:
-    """What a line of a tags file says of a tag and the first ``top`` concepts of its ranking."""
+    """The cells of a tag's line, with the first ``top`` concepts of its ranking."""
     fact = tag.fact
     return {
         "fact_id": fact.fact_id,
@@ -106,18 +106,18 @@ def tag_cells(tag: Tag, serializer: Serializer, top: int, unlabelled: bool = Fal
 
 
 def read_tags(path: Path, on_note: Callable[[str], None] = log_note) -> Iterator[Tagged]:
-    """The tagged facts of a reviewed tags file; a line whose concept was emptied is passed over.
+    """The tagged facts of a reviewed tags file; lines without a concept are skipped.
 
-    It may have come out of a spreadsheet: between semicolons or tabs, in Windows-1252 or UTF-16. Columns may
-    be missing but ``fact_id``, ``value``, ``concept`` and ``locus`` (or the headers). Where there is a column
-    ``state``, as ``abduce review`` writes it, only lines that a person accepted or corrected count.
+    A spreadsheet may have saved it with semicolons or tabs, or in Windows-1252 or UTF-16. Only the columns
+    ``fact_id``, ``value``, ``concept`` and ``locus`` (or the headers) are needed. If there is a column
+    ``state``, as ``abduce review`` writes it, only accepted or corrected lines count.
 
     Args:
         path: the file (.csv, .tsv, .xlsx).
-        on_note: called with one line where it is not UTF-8.
+        on_note: called with one line if it is not UTF-8.
 
     Raises:
-        InputError: names the file, line and field of what is wrong.
+        InputError: names the file, line and field of the error.
     """
     for line, row in read_rows_of(path, on_note):
         concept = _text(row, "concept").strip()
@@ -157,7 +157,7 @@ def _text(row: Row, name: str) -> str:
 
 
 def tagged_fact(row: Row, path: Path, line: int) -> Fact:
-    """The fact of a line. Its source context is not in the file; its headers, or its surroundings, are."""
+    """The fact of a line. The file has its headers or surrounding text, but not its source context."""
     fact_id = require(row, "fact_id", path, line).removeprefix("'")
     value = require(row, "value", path, line).removeprefix("'")
     context_id = _text(row, "context_id") or f"{path}:{line}"
@@ -194,6 +194,6 @@ def _power(text: str, path: Path, line: int) -> int:
 
 
 def _place(locus: str, value: str, told: str) -> int:
-    """Where the value stands in its locus, or -1."""
+    """The value's offset in its locus, or -1."""
     place = int(told) if told.isascii() and told.isdigit() else -1
     return place if place >= 0 and locus.startswith(value, place) else locus.find(value)

@@ -1,4 +1,4 @@
-"""From already-tagged facts to a model folder: folds, towers, logits, pairs of concepts, confidence."""
+"""Train a model folder on already-tagged facts: folds, towers, logits, pairs of concepts, confidence."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ MENTIONS = TowerSettings(dimensions=96, kept=64, epochs=16, batch=512, pseudo=0.
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """How a model is trained.
+    """Training settings.
 
     Args:
-        towers: how its towers are.
-        mentions: how they are where the facts are worded mentions.
-        folds: into how many folds companies (or filings) are dealt.
-        lines: how many lines (cells of one row, mentions) the weights are fitted on, at most.
-        least: in how many loci a feature must stand.
-        seed: of everything that is drawn.
+        towers: settings of its towers.
+        mentions: their settings if the facts are worded mentions.
+        folds: the number of folds of companies (or filings).
+        lines: the most lines (cells of one row, mentions) that the weights are fitted on.
+        least: the fewest loci in which a feature must occur.
+        seed: the random seed.
     """
 
     towers: TowerSettings = field(default_factory=TowerSettings)
@@ -89,13 +89,13 @@ def train(
     """Train a model.
 
     Args:
-        tagged: the facts to learn from; those whose concept the taxonomy lacks are passed over.
+        tagged: the facts to learn from; those whose concept the taxonomy lacks are skipped.
         precedents: the index of the same facts.
         parts: retriever, taxonomy, schema and serializer of the rows.
-        settings: how; the same settings and facts give the same model.
-        apart: groups (see :func:`~abduce.programs.learned.group_of`) that make a fold of their own on which
-            no weights are fitted: those of facts that an experiment judges.
-        on_progress: told what is being done.
+        settings: the settings; the same settings and facts give the same model.
+        apart: groups (see :func:`~abduce.programs.learned.group_of`) in a separate fold on which no weights
+            are fitted: those of facts that an experiment evaluates.
+        on_progress: called with a line per step.
 
     Raises:
         InputError: no fact has a concept of the taxonomy.
@@ -140,7 +140,7 @@ def train(
 
 
 def deal(tagged: Sequence[Tagged], settings: TrainSettings, apart: Collection[str]) -> list[frozenset[str]]:
-    """The folds: the groups of the facts, dealt at random; those that are ``apart`` are the first fold."""
+    """The folds: the groups of the facts, assigned at random; the ``apart`` groups are the first fold."""
     groups = sorted({group_of(t.fact) for t in tagged})
     aside = frozenset(g for g in groups if g in apart)
     rest = [g for g in groups if g not in aside]
@@ -171,7 +171,7 @@ def distinct(tagged: Iterable[Tagged]) -> list[Tagged]:
 
 
 class School:
-    """Trains towers on some facts, with or without a fold's."""
+    """Trains towers on some facts, with or without the facts of a fold."""
 
     def __init__(self, taxonomy: Taxonomy, tagged: Sequence[Tagged], settings: TrainSettings) -> None:
         self.settings = settings
@@ -198,7 +198,7 @@ class School:
             self.pseudo_concepts = np.arange(len(items))
 
     def towers(self, without: frozenset[str], what: str, on_progress: Progress) -> Towers:
-        """Towers that have not seen some groups."""
+        """Towers that have not seen the given groups."""
         keep = np.array([i for i, g in enumerate(self.of) if g not in without], dtype=np.int64)
         bags = [self.bags[i] for i in keep]
         shared = self.worded
@@ -230,9 +230,10 @@ class School:
 
 
 def terms_of(items: Sequence[Concept]) -> list[list[str]]:
-    """The other ways to say each concept: its label, and the parts of its definition that stand between
-    semicolons (inclusion terms, index paths). What says where it stands in the hierarchy, is long, or is said
-    of many concepts is left out."""
+    """Other names of each concept: its label, and the parts of its definition between semicolons (inclusion
+    terms, index paths). Parts that give the place in the hierarchy, are long, or occur with many concepts are
+    left out.
+    """
     parts = [[p for p in c.definition.split(" ; ") if p and " > " not in p and len(p) <= LONG] for c in items]
     often = Counter(p for found in parts for p in dict.fromkeys(found))
     return [
@@ -259,8 +260,7 @@ def _together(tagged: Sequence[Tagged], folds: Sequence[frozenset[str]], towers:
 def draw_tables(
     tagged: Sequence[Tagged], folds: Sequence[frozenset[str]], settings: TrainSettings
 ) -> list[list[Tagged]]:
-    """The lines of some source contexts of the folds' groups, drawn at random, each group giving about as
-    many."""
+    """The lines of some source contexts of the folds' groups, drawn at random, about equally many per group."""
     inside = frozenset().union(*folds)
     contexts: dict[tuple[str, str], dict[Any, Tagged]] = {}
     for one in tagged:

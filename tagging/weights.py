@@ -1,5 +1,6 @@
-"""The weights of a model: logits, the joint pass, confidence and its thresholds, fitted on facts whose
-companies the judging towers have not seen."""
+"""The weights of a model (logits, joint pass, confidence, thresholds), fitted on facts whose companies the
+scoring towers have not seen.
+"""
 
 from __future__ import annotations
 
@@ -116,8 +117,9 @@ class WeightFit:
     def _confidence(
         self, program: Trained, alone: Sequence[Sequence[Alone]], sample: Sequence[Sequence[Tagged]]
     ) -> tuple[Logit, dict[float, float | None]]:
-        """What tells how sure a tag is; and from which confidence on a precision was reached, where each fold
-        was judged by the others' weights."""
+        """The weights of confidence, and the threshold for each precision; each fold is scored with the
+        others' weights.
+        """
         fold_of = {group: i for i, groups in enumerate(self.learned.groups) for group in groups}
         signs: list[Floats] = []
         right: list[bool] = []

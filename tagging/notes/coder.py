@@ -1,4 +1,4 @@
-"""Codes for the mentions of a note, and the exclusion notes that bear on them."""
+"""Codes for the mentions of a note, and the exclusion notes that apply to them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .note import NoteMention
 
 @dataclass(frozen=True)
 class Coder:
-    """What codes mentions.
+    """Codes mentions.
 
     Args:
         taxonomy: the codes.
         program: ranks them for a fact.
-        within: the program that ranks some of them alone, given their ids.
+        within: a program that ranks only the given ids.
         constants: fields that every fact of the domain has.
-        release: gives all codes where ``taxonomy`` may hold a part of them, else None; called where a code of
-            the user's is not in the taxonomy.
+        release: returns all codes of the release, if ``taxonomy`` may contain only a part of them; else None.
+            Called if a code of the user's is not in the taxonomy.
         name: the program's row.
-        calibration: how scores become confidence; None: as the program says, if it does.
-        thresholds: from which confidence on codes may be accepted; None: there is no confidence.
+        calibration: maps scores to confidence; None: the program's own confidence, if any.
+        thresholds: the confidence from which codes may be accepted; None: there is no confidence.
     """
 
     taxonomy: Taxonomy
@@ -49,13 +49,12 @@ class Coder:
 class Coded:
     """A mention with its code.
 
-    ``hits`` is the ranking, or all billable codes of the user's category, those that are ranked first; a hit
-    that is not ranked has the score ``nan``. ``told`` says whether anything of the mention tells codes apart;
-    where not, no code is chosen. ``confidence`` is the probability, in [0, 1], that the code which was ranked
-    first is right; None where it is not known, or where the code is the user's own or its category is.
-    ``asked`` says what became of a code of the user's own. ``clashes`` are the
-    exclusion notes of the code that name other chosen codes of the same note, ``near`` its Excludes1
-    notes that name alternatives of other mentions.
+    ``hits`` is the ranking, or all billable codes of the user's category, ranked ones first; unranked ones
+    have the score ``nan``. ``told`` says whether the mention distinguishes codes at all; if it does not, no
+    code is chosen. ``confidence`` is the probability, in [0, 1], that the first code is right. It is None if
+    unknown, or if the code or its category is the user's own. ``asked`` says what happened to a code of the
+    user's. ``clashes`` are the code's exclusion notes that name other chosen codes of the note. ``near`` are
+    its Excludes1 notes that name alternatives of other mentions.
     """
 
     mention: NoteMention
@@ -75,20 +74,20 @@ class Coded:
 
     @property
     def warnings(self) -> list[str]:
-        """One line an Excludes1 note that names other chosen codes: never both."""
+        """One line per Excludes1 note that names other chosen codes: never use both."""
         return [clash.line for clash in self.clashes if clash.exclusion.kind == 1]
 
     @property
     def remarks(self) -> list[str]:
-        """One line an Excludes2 note that names other chosen codes: both may stand, each for itself."""
+        """One line per Excludes2 note that names other chosen codes: both may be used."""
         return [clash.line for clash in self.clashes if clash.exclusion.kind == 2]
 
 
 def code_mentions(mentions: Sequence[NoteMention], coder: Coder, top: int = 10) -> list[Coded]:
-    """Code every mention, then look for exclusion notes of all levels between the codes.
+    """Code every mention, then find exclusion notes between the codes, at all levels.
 
-    A mention whose user gave a category is coded among the category's billable codes alone; a billable
-    code of the user's own is kept as the choice and its rank is told.
+    If the user gives a category, only its billable codes are ranked. If the user gives a billable code, it
+    stays the choice and its rank is reported.
 
     Args:
         mentions: of one note.
@@ -96,7 +95,7 @@ def code_mentions(mentions: Sequence[NoteMention], coder: Coder, top: int = 10) 
         top: how many codes of a mention count as its alternatives.
 
     Raises:
-        InputError: a code that is neither in the inventory nor a category of it.
+        InputError: a code that is neither in the inventory nor one of its categories.
     """
     wanted = [None if m.code is None else _wanted(m, m.code, coder) for m in mentions]
     coded = [_code(m, w, coder) for m, w in zip(mentions, wanted, strict=True)]
@@ -120,7 +119,7 @@ def _meeting(coded: Sequence[Coded], codes: Callable[[Coded], Sequence[str]]) ->
 
 
 def _wanted(mention: NoteMention, code: str, coder: Coder) -> tuple[str, list[str]]:
-    """The user's code as the inventory writes it, and its billable codes where it is a category."""
+    """The user's code as written in the inventory, and its billable codes if it is a category."""
     taxonomy = coder.taxonomy
     found = _find(code, taxonomy)
     if found is None:
@@ -135,7 +134,7 @@ def _wanted(mention: NoteMention, code: str, coder: Coder) -> tuple[str, list[st
 
 
 def _find(code: str, taxonomy: Taxonomy) -> tuple[str, list[str]] | None:
-    """A code as the taxonomy writes it, and its billable codes where it is a category; None: neither."""
+    """A code as written in the taxonomy, and its billable codes if it is a category; None if it is neither."""
     asked = code if code in taxonomy or "." in code or len(code) <= 3 else f"{code[:3]}.{code[3:]}"
     if asked in taxonomy:
         return asked, []
@@ -163,7 +162,7 @@ def _code(mention: NoteMention, wanted: tuple[str, list[str]] | None, coder: Cod
 
 
 def _among(mention: NoteMention, category: str, children: Sequence[str], coder: Coder) -> Coded:
-    """A mention coded among the billable codes of a category alone."""
+    """Code a mention with only the billable codes of a category."""
     n = len(children)
     prediction = coder.within(children)(fact=mention.fact)
     hits = ranked(prediction)
@@ -178,7 +177,7 @@ def _among(mention: NoteMention, category: str, children: Sequence[str], coder: 
 
 
 def _with_evidence(coded: Coded, taxonomy: Taxonomy, prediction: Any) -> Coded:
-    """With the part of the code's text that shares most with the mention, else its nearest precedent."""
+    """Add the part of the code's text that shares most with the mention, or else the nearest precedent."""
     if coded.code:
         concept = taxonomy[coded.code]
         parts = [concept.label, *concept.definition.split(" ; ")]
@@ -191,8 +190,9 @@ def _with_evidence(coded: Coded, taxonomy: Taxonomy, prediction: Any) -> Coded:
 
 
 def ranked(prediction: Any) -> list[Hit]:
-    """The hits of a prediction that something speaks for: not those that stand at zero in every ranking
-    behind it, which only fill it up."""
+    """The hits of a prediction with some support. Hits with zero in every ranking behind it only fill up the
+    list and are left out.
+    """
     rankings = prediction.trace.rankings or [prediction.ranking]
     found = {h.id for ranking in rankings for h in ranking if h.score != 0.0}
     hits = [hit for hit in prediction.ranking if hit.id in found]
@@ -200,7 +200,7 @@ def ranked(prediction: Any) -> list[Hit]:
 
 
 def build_within(spec: Spec, parts: Parts, ids: Sequence[str]) -> Any:
-    """The program of a spec over some concepts of its parts' taxonomy alone.
+    """Build the program of a spec over a subset of the taxonomy's concepts.
 
     Args:
         spec, parts: as for :func:`~abduce.programs.methods.build_program`.

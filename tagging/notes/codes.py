@@ -40,7 +40,7 @@ class Codes(Sequence[Coded]):
         taxonomy: the codes' taxonomy.
         top: how many codes of a mention are shown, at least 1.
         program: the row that coded.
-        thresholds: from which confidence on codes may be accepted; None: there is no confidence.
+        thresholds: the confidence from which codes may be accepted; None: there is no confidence.
     """
 
     coded: tuple[Coded, ...]
@@ -76,7 +76,7 @@ class Codes(Sequence[Coded]):
 
     @property
     def accepted(self) -> Mapping[float, int]:
-        """How many codes may be accepted unseen, by the wanted precision."""
+        """The number of codes that may be accepted unseen, by wanted precision."""
         if self.thresholds is None:
             return {}
         return Counter(p for one in self.coded for p in self.thresholds.reached(one.confidence))
@@ -112,7 +112,7 @@ def code_note(
 
     Args:
         note, mentions: the files.
-        ready: gives what codes facts; called when both files are known to be sound.
+        ready: returns the coder; called once both files are checked.
         constants: fields that every fact of the domain has.
         top: how many codes of a mention count as its alternatives, at least 1.
 

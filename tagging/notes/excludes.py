@@ -1,4 +1,4 @@
-"""Which exclusion notes of the tabular list bear on the codes of one note, and what a category holds."""
+"""The exclusion notes of the tabular list that apply to the codes of a note, and the codes of a category."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .named_codes import named_codes
 class Exclusion:
     """One exclusion note of a code.
 
-    ``kind`` is 1 (never both codes) or 2 (the condition is not part of this one, both may stand),
-    ``node`` the chapter (``chapter 4``), section (``A00-A09``), category or code that the note stands at,
-    ``note`` its text, ``under`` the heading that it is listed after, if any.
+    ``kind`` is 1 (never both codes) or 2 (the condition is not part of this one; both may be used). ``node``
+    is the chapter (``chapter 4``), section (``A00-A09``), category or code with the note. ``note`` is its
+    text, ``under`` the heading of its list, if any.
     """
 
     code: str
@@ -40,7 +40,7 @@ class Exclusion:
         return "category" if len(self.node) == 3 else "code"
 
     def covers(self, other: str) -> bool:
-        """Whether the note names a code, or a category or range that it lies in."""
+        """Whether the note names the code, or a category or range that contains it."""
         return any(named.covers(other) for named in named_codes(self.note))
 
     @property
@@ -52,7 +52,7 @@ class Exclusion:
 
 
 def exclusions(code: str, metadata: Mapping[str, Any]) -> list[Exclusion]:
-    """The exclusion notes of a code, those it inherits from its chapter on and its own; Excludes1 first."""
+    """The exclusion notes of a code, inherited and its own; Excludes1 first."""
     found: list[Exclusion] = []
     for kind in (1, 2):
         chapter = f"chapter {metadata.get('chapter', '')}"
@@ -68,7 +68,7 @@ def exclusions(code: str, metadata: Mapping[str, Any]) -> list[Exclusion]:
 
 
 def _heading(before: Exclusion, node: str, note: str) -> str:
-    """The heading of the list that a note goes on with; the official files do not nest their lists.
+    """The heading that a note belongs to; the official files do not nest their lists.
 
     A heading ends in a colon (``pericarditis (in):``), and its items follow in alphabetic order.
     """
@@ -81,7 +81,7 @@ def _heading(before: Exclusion, node: str, note: str) -> str:
 
 @dataclass(frozen=True)
 class Conflict:
-    """An exclusion note and the codes of other mentions that it names; ``listed`` has their places too."""
+    """An exclusion note and the codes of other mentions that it names; ``listed`` also has their mentions."""
 
     exclusion: Exclusion
     codes: tuple[str, ...]
@@ -94,10 +94,10 @@ class Conflict:
 
 
 class Meeting:
-    """Which codes of one note of a patient the exclusion notes of others name.
+    """Which codes of a patient's note are named by the exclusion notes of other codes.
 
     Args:
-        places: where each code stands: code to the ids of its mentions.
+        places: maps each code to the ids of its mentions.
     """
 
     def __init__(self, places: Mapping[str, Sequence[str]]) -> None:
@@ -105,7 +105,7 @@ class Meeting:
         self._named: dict[str, tuple[str, ...]] = {}
 
     def named(self, exclusion: Exclusion) -> tuple[str, ...]:
-        """The codes that an exclusion note names, but for the note's own code."""
+        """The codes that an exclusion note names, without the note's own code."""
         if exclusion.note not in self._named:
             found = named_codes(exclusion.note)
             self._named[exclusion.note] = tuple(c for c in self.places if any(n.covers(c) for n in found))
@@ -126,13 +126,13 @@ class Meeting:
 
 
 def billable_children(code: str, taxonomy: Taxonomy) -> list[str]:
-    """The billable codes below a category or subcategory, ascending; none where it is not one."""
+    """The billable codes below a category or subcategory, ascending; none if it is not a category."""
     prefix = code.upper().rstrip("-.")
     return [c for c in taxonomy.ids if c != prefix and c.startswith(prefix)] if len(prefix) >= 3 else []
 
 
 def evidence(mention_tokens: frozenset[str], parts: Sequence[str], tokens: Any) -> str:
-    """The part of a code's text (label, inclusion term, index path ...) that shares most with a mention.
+    """The part of a code's text (label, inclusion term, index path ...) that shares most with the mention.
 
     Args:
         mention_tokens: tokens of the mention.

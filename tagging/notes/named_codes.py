@@ -1,4 +1,4 @@
-"""The codes that a note of the tabular list names: codes, ranges, and how they must end."""
+"""The codes that a note of the tabular list names: codes, ranges, and conditions on their endings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _OPEN = "BCEFHJMNQR"
 class Named:
     """A code (``first`` and ``last`` are the same) or a range of codes that a note names.
 
-    ``ending`` is what the note says that their further characters must be (``with .42``, ``with 7th
-    character B``), empty for no condition.
+    ``ending`` is the condition on further characters (``with .42``, ``with 7th character B``); empty for
+    none.
     """
 
     first: str
@@ -32,7 +32,7 @@ class Named:
     ending: str = ""
 
     def covers(self, code: str) -> bool:
-        """Whether a code lies at or below ``first`` or ``last`` or between them, and ends as it must."""
+        """Whether a code is at, below or between ``first`` and ``last``, and fulfils the condition."""
         plain = code.replace(".", "")
         low, high = self.first.replace(".", ""), self.last.replace(".", "")
         if not (plain.startswith((low, high)) or (low < plain[: len(low)] and plain[: len(high)] < high)):
@@ -44,8 +44,8 @@ class Named:
 def named_codes(note: str) -> tuple[Named, ...]:
     """The codes and ranges that a note names.
 
-    Those in brackets are meant: ``(A30-A49)`` is a range, ``(I27.2-)`` and ``(Z22.1)`` are one prefix. Where
-    no bracket holds a code, those of the text count: ``conditions classified to A74.-``, ``jaw pain R68.84``.
+    Codes in brackets count: ``(A30-A49)`` is a range, ``(I27.2-)`` and ``(Z22.1)`` are prefixes. Without
+    codes in brackets, those of the text count: ``conditions classified to A74.-``, ``jaw pain R68.84``.
     """
     inside = re.findall(r"\(([^()]*)\)", note)
     return tuple(n for part in inside for n in _named(part)) or tuple(_named(note))
@@ -71,7 +71,7 @@ def _anything(plain: str, rest: str) -> bool:
 def _fulfils(ending: str) -> Check:
     """The check of a condition, given a code without its dot and what follows the named prefix.
 
-    A condition that is worded otherwise than the tabular list words them restricts nothing.
+    A condition in any other wording than the tabular list's restricts nothing.
     """
     final = _FINAL.search(ending)
     if final is not None:

@@ -22,9 +22,9 @@ _CODE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?\.?-?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class NoteMention:
-    """One asked-for mention: its fact, how often its words stand in the note, and the user's own code.
+    """One requested mention: its fact, how often its words occur in the note, and the user's code.
 
-    ``file`` and ``line`` say where it was asked for.
+    ``file`` and ``line`` give the request's position.
     """
 
     fact: Fact
@@ -35,12 +35,12 @@ class NoteMention:
 
 
 def read_note(path: str | Path) -> SourceContext:
-    """The note as a source context. Its id is made from its letters and digits, so the same note under
-    another file name, with other line ends or in another Unicode form is the same context, and never a
-    precedent of itself.
+    """Read a note as a source context. Its id is made from its letters and digits. The same note under
+    another file name, with other line ends or in another Unicode form is the same context, so it is never its
+    own precedent.
 
     Raises:
-        InputError: not there, not UTF-8, empty, or larger than :data:`MAX_NOTE`.
+        InputError: missing, not UTF-8, empty, or larger than :data:`MAX_NOTE`.
     """
     path = Path(path)
     with open_outside(path, packed=False) as stream:
@@ -62,18 +62,17 @@ def read_note(path: str | Path) -> SourceContext:
 def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str, str]) -> list[NoteMention]:
     """The mentions of a CSV, TSV or JSONL file.
 
-    A row has ``mention`` (words that stand in the note, a line break or several spaces between them or not;
-    the first place counts), or ``start`` and ``end`` (character offsets, end exclusive), or both, which must
-    then agree. ``id`` and ``code`` (a code of the user's own to check, or a category to choose in) may stand
-    beside them.
+    A row has ``mention``, or ``start`` and ``end`` (character offsets, end exclusive), or both, which must
+    agree. ``mention`` must occur in the note, with any white space between its words; the first occurrence
+    counts. ``id`` and ``code`` (a code to check, or a category to choose from) are optional.
 
     Args:
         path: the mentions file.
-        note: what the mentions stand in.
+        note: the note that contains the mentions.
         constants: fields that every fact of the domain has (its datatype).
 
     Raises:
-        InputError: names line and field of what is wrong.
+        InputError: names the line and field of the error.
     """
     path = Path(path)
     found: list[NoteMention] = []
@@ -101,7 +100,7 @@ def read_mentions(path: str | Path, note: SourceContext, constants: Mapping[str,
 
 
 def _place(row: Row, text: str, path: Path, line: int) -> tuple[int, int, int]:
-    """Start and end of a row's mention, and how often its words stand in the text."""
+    """Start and end of a row's mention, and how often its words occur in the text."""
     given = row.get("mention") or ""
     if isinstance(given, list | dict):
         raise InputError("must be a text", file=path, line=line, field="mention")
@@ -147,9 +146,10 @@ def _cuts_a_word(text: str, start: int, end: int) -> bool:
 
 
 def _occurrences(text: str, words: str) -> list[tuple[int, int]]:
-    """Start and end of the places where words stand in a text as whole words, exactly written; else in any
-    case. White space between them may be any run of it: a note breaks its lines where it likes. Unicode
-    forms, invisible characters and the shapes of apostrophes and dashes make no difference."""
+    """Start and end of each occurrence of some words in a text, as whole words: with the same case, or else
+    in any case. Any white space may be between them, because notes wrap lines anywhere. Unicode forms,
+    invisible characters, and kinds of apostrophes and dashes are ignored.
+    """
     plain, places = folded_with_places(text)
     pattern = r"\s+".join(map(re.escape, fold(words).split()))
     for flags in (0, re.IGNORECASE):

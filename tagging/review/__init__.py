@@ -1,1 +1,1 @@
-"""Looking through tags: what a person decides, kept safe, shown on a page, written out and read back."""
+"""Review of tags: decisions are stored safely, shown on a page, exported and read back."""

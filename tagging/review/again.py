@@ -1,4 +1,4 @@
-"""What was decided before, from whatever file it is in; and tags that were written, opened again."""
+"""Read earlier decisions from any supported file, and reopen written tags."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_decisions(path: Path) -> dict[str, Decision]:
         path: a journal (.jsonl), a JSON export of Label Studio (.json), or reviewed tags (.csv, .xlsx).
 
     Raises:
-        InputError: it is none of these, or names the line that is wrong.
+        InputError: another format, or names the bad line.
     """
     kind = kind_of(path)
     if kind == ".jsonl":
@@ -57,10 +57,10 @@ def _table_decisions(path: Path) -> Iterator[Decision]:
 
 
 def read_tags_again(path: Path, taxonomy: Taxonomy) -> list[Tag]:
-    """The tags of a tags file, as far as it keeps them: concepts in order, confidence and evidence.
+    """The tags of a tags file, with what it stores: concepts in order, confidence and evidence.
 
     Raises:
-        InputError: names the file, line and field of what is wrong; or there are no tags.
+        InputError: names the file, line and field of the error; or there are no tags.
     """
     tags = []
     for line, row in read_rows_of(path):

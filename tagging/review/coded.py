@@ -12,8 +12,9 @@ from ..tags import Tags
 
 
 def tags_of_note(codes: Codes, note: Path, program: str) -> Tags:
-    """The mentions of a note with the codes that were ranked for them; a mention whose words tell nothing has
-    its alternatives, and no suggestion stands out."""
+    """The mentions of a note with their ranked codes. A mention whose words distinguish no codes has
+    alternatives, but no highlighted suggestion.
+    """
     tags = []
     for one in codes:
         hits = list(one.hits)

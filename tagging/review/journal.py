@@ -1,7 +1,7 @@
-"""Decisions as they are made, one JSON object per line, in a file that survives being killed at any point.
+"""A journal of decisions, one JSON object per line, that survives a kill at any point.
 
-A line is written by one call and forced to the disk before the page hears that it is saved. A killed process
-leaves at most its last line half-written; the next to open the file cuts that off. Nothing is rewritten.
+Each line is written in one call and synced to disk before the page learns that it is saved. A killed process
+leaves at most a half-written last line, which the next open removes. Nothing is rewritten.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ MAX_JOURNAL = 1 << 30
 
 
 def read_journal(path: Path) -> Iterator[Decision]:
-    """The decisions of a journal, in the order in which they were made; a half-written last line is passed
-    over.
+    """The decisions of a journal in order; a half-written last line is skipped.
 
     Raises:
-        InputError: the file cannot be read, or names the line that is no decision.
+        InputError: the file cannot be read, or names the bad line.
     """
     lines = read_bytes(path, MAX_JOURNAL).split(b"\n")
     for number, line in enumerate(lines[:-1], 1):  # the last part is empty, or half a line
@@ -42,13 +41,13 @@ def read_journal(path: Path) -> Iterator[Decision]:
 
 
 class Journal:
-    """An open journal; one process may write it at a time.
+    """An open journal; only one process may write it at a time.
 
     Args:
-        path: the file; it is created where it does not exist.
+        path: the file; created if missing.
 
     Raises:
-        InputError: another process writes it, it cannot be written, or a line of it is no decision.
+        InputError: another process writes it, it cannot be written, or a line is bad.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,10 +73,10 @@ class Journal:
         os.ftruncate(self._file, data.rfind(b"\n") + 1)
 
     def append(self, decisions: Iterable[Decision]) -> None:
-        """Add decisions; when this returns they are on the disk.
+        """Add decisions; they are on disk when this returns.
 
         Raises:
-            InputError: they cannot be written (the disk is full); the file is then as it was.
+            InputError: they cannot be written (the disk is full); the file is unchanged.
         """
         new = list(decisions)
         text = b"".join(orjson.dumps(d.record(), option=orjson.OPT_APPEND_NEWLINE) for d in new)

@@ -1,8 +1,8 @@
-"""Label Studio: facts with suggestions as its import tasks, and the annotations of its export as decisions.
+"""Label Studio: import tasks with suggestions, and the annotations of its export as decisions.
 
-A task is one fact: its place in words as ``text``, the value and the locus beside it. The concept is a
-``Choices`` group made of the fact's own candidates (``value="$candidates"``); ``other`` is a text field for a
-concept that is not among them.
+A task is one fact. ``text`` describes its place in words; value and locus are separate fields. The concept is
+a ``Choices`` group of the fact's own candidates (``value="$candidates"``). ``other`` is a text field for any
+other concept.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ AROUND = 400
 
 
 def tasks(tags: Tags, decisions: Mapping[str, Decision]) -> list[dict[str, Any]]:
-    """One task per fact: ``data``, the suggestion as a prediction, and what was decided as an annotation."""
+    """One task per fact: ``data``, the suggestion as a prediction, and the decision as an annotation."""
     made = []
     for tag in tags:
         fact, decision = tag.fact, decisions.get(tag.fact.fact_id)

@@ -26,8 +26,9 @@ MAX_CELL = 32_767
 
 
 def reviewed_rows(tags: Tags, decisions: Mapping[str, Decision]) -> Iterator[dict[str, object]]:
-    """The lines of a reviewed tags file. ``concept`` is the decided one, else what is suggested; it is empty
-    where the fact was rejected."""
+    """The lines of a reviewed tags file. ``concept`` is the decided concept, or else the suggestion; it is
+    empty for a rejected fact.
+    """
     for row in tags.rows(TOP):
         decision = decisions.get(str(row["fact_id"]), Decision(str(row["fact_id"])))
         if decision.state == "rejected":
@@ -46,7 +47,7 @@ def write_reviewed(path: Path, tags: Tags, decisions: Mapping[str, Decision]) ->
     """Write a reviewed tags file, in one step.
 
     Raises:
-        InputError: another ending than .csv or .xlsx, or it cannot be written.
+        InputError: the file name does not end in .csv or .xlsx, or it cannot be written.
     """
     columns = [*COLUMNS, *REVIEW]
     rows = reviewed_rows(tags, decisions)

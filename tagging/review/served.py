@@ -1,4 +1,4 @@
-"""A review that saves as one goes: what its page asks a server for."""
+"""A review that saves while the user works: the requests of its page."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ EVERY = 2.0
 class ServedReview:
     """One document under review at a local server.
 
-    Every decision is in the journal before its page hears that it is saved; the reviewed tags are written
-    from it every few seconds and at the end. One page writes at a time: the one that was opened last.
+    Every decision is in the journal before the page learns that it is saved. The reviewed tags are written
+    from it every few seconds and at the end. One page can write at a time: the one opened last.
 
     Args:
-        tags: of the document.
+        tags: the document's tags.
         path: the document.
-        journal: an open journal, whose decisions the page shows.
-        out: the reviewed tags, .csv or .xlsx; None: only the journal is kept.
-        port: of the server; 0: any that is free.
-        on_problem: called with what is wrong where the reviewed tags cannot be written.
+        journal: an open journal with the decisions to show.
+        out: the file of reviewed tags, .csv or .xlsx; None: only the journal is kept.
+        port: the server's port; 0: any free port.
+        on_problem: called with an error if the reviewed tags cannot be written.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ServedReview:
         return Reply("saved")
 
     def write(self) -> None:
-        """Write the reviewed tags, where a file was named.
+        """Write the reviewed tags, if there is an output file.
 
         Raises:
             InputError: they cannot be written.

@@ -1,4 +1,4 @@
-"""A document with its tags as the data of a review page."""
+"""The data of a review page: a document with its tags."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class _Numbers(dict[str, int]):
 def review_data(
     tags: Tags, path: Path | None, decisions: Iterable[Decision] = ()
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What a review page is made of: the JSON that is read first, and the packs.
+    """The data of a review page: the JSON that is read first, and the packs.
 
     Args:
-        tags: of one document or file of facts; with their traces the page says why.
-        path: the document; None, or one that is no page, is shown as tables and passages.
-        decisions: what was decided so far.
+        tags: the tags of one document or file of facts; with traces, the page explains them.
+        path: the document; None, or a file that is not a page, is shown as tables and passages.
+        decisions: the decisions so far.
 
     Raises:
         InputError: the document cannot be read.
@@ -93,8 +93,9 @@ def review_data(
 def review_html(
     tags: Tags, path: Path | None, decisions: Iterable[Decision] = (), served: bool = False
 ) -> str:
-    """The review page of a document; see :func:`review_data`. A ``served`` page saves at its server, another
-    in the browser's own storage, from which it can be written to a file."""
+    """The review page of a document; see :func:`review_data`. A ``served`` page saves at its server. Any
+    other page saves in the browser's storage, from which it can export a file.
+    """
     data, packs = review_data(tags, path, decisions)
     return page("review", data["title"], data | {"served": served}, packs, served)
 
@@ -127,14 +128,14 @@ def _known(taxonomy: Taxonomy, id_: str) -> Concept | None:
 
 
 def _thresholds(thresholds: Thresholds | None) -> list[list[float]]:
-    """[precision, least confidence] of each precision that was reached."""
+    """[precision, lowest confidence] of each precision that was reached."""
     if thresholds is None:
         return []
     return [[wanted, least] for wanted, least in thresholds.least.items() if least is not None]
 
 
 def _key(tags: Sequence[Tag]) -> str:
-    """What a browser keeps a page's decisions under: equal for another page of the same facts."""
+    """The key under which a browser stores a page's decisions; the same for every page of the same facts."""
     from ...data.example import fingerprint
 
     return fingerprint([t.fact.fact_id for t in tags])

@@ -1,4 +1,4 @@
-"""A taxonomy for the search box of a page: concepts, and the tokens that BM25 counts."""
+"""A taxonomy for a page's search box: concepts, and their tokens for BM25."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ DEFINITION = 320
 
 def taxonomy_pack(taxonomy: Taxonomy) -> dict[str, Any]:
     """``ids``, ``labels``, ``texts``, ``datatypes``; ``words`` (every token once, sorted); ``tokens`` and
-    ``heads``: the tokens of each document and of each label by their place in ``words``, one list behind the
-    other, and ``sizes`` and ``headSizes``: how many there are of each. Arrays are little-endian, base64."""
+    ``heads``: the tokens of all documents and of all labels, concatenated, as positions in ``words``;
+    ``sizes`` and ``headSizes``: how many tokens each has. Arrays are little-endian, base64.
+    """
     documents = [tok(taxonomy.document(c, with_datatype=True)) for c in taxonomy]
     heads = [sorted(tok.distinct(c.label)) for c in taxonomy]
     words = sorted({t for tokens in documents for t in tokens} | {t for tokens in heads for t in tokens})

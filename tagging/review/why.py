@@ -1,4 +1,4 @@
-"""Why a fact has its tag, in the letters that the pages read: queries, hypotheses, verdicts, precedents."""
+"""The reasons for a fact's tag, in the format of the pages: queries, hypotheses, verdicts, precedents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HITS, WINDOW, NEAR, TEXT = 3, 12, 6, 600
 
 
 def why(trace: Trace, number: Callable[[str], int]) -> dict[str, Any]:
-    """The trail of one fact; ``number`` gives each concept its number in the page."""
+    """The trail of one fact; ``number`` maps concepts to their numbers in the page."""
     found: dict[str, Any] = {
         "q": [
             [

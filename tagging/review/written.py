@@ -1,4 +1,4 @@
-"""Tags that were written to a file, opened again for a review."""
+"""Written tags, reopened for a review."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .again import read_tags_again
 
 
 def is_tags_file(path: Path) -> bool:
-    """Whether a file is a tags file (with columns ``fact_id`` and ``concept``), not a document or facts.
+    """Whether a file is a tags file (with columns ``fact_id`` and ``concept``) rather than a document or
+    facts.
 
     Raises:
         InputError: a workbook that cannot be read.
@@ -34,7 +35,7 @@ def is_tags_file(path: Path) -> bool:
 
 
 def tags_of_file(path: Path, taxonomy: Taxonomy) -> Tags:
-    """The tags of a file, for a page; what the file does not keep (source contexts, scores, reasons) is not
+    """The tags of a file, for a page. What the file does not store (source contexts, scores, reasons) is not
     shown.
 
     Raises:
