@@ -1,1 +1,1 @@
-"""A question with options in; the evidence that decides it, and the answer, out."""
+"""Answer questions with options, with the evidence for the answer."""

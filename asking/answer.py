@@ -15,21 +15,21 @@ class _Part(BaseModel):
 
 
 class AskedQuery(_Part):
-    """One query as it went to the retriever, under the name by which passages refer to it."""
+    """One query as sent to the retriever, under the name that passages refer to."""
 
     name: str
     text: str
 
 
 class FoundBy(_Part):
-    """A query that returned a passage, and at which rank (from 1)."""
+    """A query that returned a passage, and the passage's rank (from 1)."""
 
     query: str
     rank: int
 
 
 class EvidencePassage(_Part):
-    """One passage of the context. In JSON ``sources`` is called ``from``."""
+    """One passage of the context. In JSON the field ``sources`` is called ``from``."""
 
     id: str
     title: str
@@ -42,7 +42,7 @@ class EvidencePassage(_Part):
 
 
 class QueryPlan(_Part):
-    """The formulator's state and the queries made from it (HCQR paper: Section 3.3, 3.4)."""
+    """The formulator's state and its queries (HCQR paper: Section 3.3, 3.4)."""
 
     working_hypothesis: str
     hypothesis_key: str | None
@@ -53,11 +53,11 @@ class QueryPlan(_Part):
 
 
 class CitedStatement(_Part):
-    """A sentence of the context that bears on an option.
+    """A sentence of the context for or against an option.
 
-    ``document`` is the passage's number, its place in ``evidence`` from 1. ``by``: the ``model`` cited it
-    (checked: the sentence stands in that passage), or a rule found it by the option's ``words``; ``against``
-    of the rule means no more than a negation in the sentence.
+    ``document`` is the passage's number in ``evidence``, from 1. ``by`` is ``model`` if the model cited the
+    sentence (which is in that passage), or ``words`` if a rule found it by the option's words. The rule's
+    ``against`` only means that the sentence has a negation.
     """
 
     document: int
@@ -67,7 +67,7 @@ class CitedStatement(_Part):
 
 
 class ContextJudgement(_Part):
-    """What a judge said of the context. ``error`` says why it could not be asked."""
+    """A judge's label for the context. ``error`` says why the judge could not be asked."""
 
     name: str
     label: str | None
@@ -81,28 +81,27 @@ class Answer(_Part):
     """One answered question.
 
     Attributes:
-        id: of the question; ``question`` where it has none of its own.
-        question: its text.
-        options: key to text; those that the model proposed where ``proposed``.
+        id: the question's id; ``question`` if it has none.
+        question: the question's text.
+        options: key to text; the model's candidates if ``proposed``.
         program: the method.
-        answer: key of the chosen option; None where none was asked for, or no valid one came.
+        answer: key of the chosen option; None if none was requested or valid.
         answer_text: the text of that option.
-        gold: key of the right option, or the right text of a question without options, where it is known.
-        confidence: the probability that the answer is right, where rules were given that say so.
-        sure_for: the highest accuracy that answers of this confidence have (.95, .90); None: not sure
-            enough, an abstention.
-        right: whether the answer is the right one, where it is known: the key, or the text without case,
-            articles and punctuation. ``exact``: whether the text is the same letter for letter.
-        error: why the question could not be answered (of many questions; a single one raises).
-        reasoning: the model's, before its choice.
-        plan: HCQR's, else None.
-        queries: in order.
-        evidence: the passages of the context, in the order in which the model read them.
-        statements: per option the sentences of the context that bear on it; empty where nothing was found.
-        cited: numbers of the passages that the answer rests on: those of its citations and its reasoning.
-        left_out: ids of passages that the model's window had no room for.
-        judge: of the context, where a gold answer was given and the method retrieves.
-        counters: what happened on the way, by name, where it is not 0.
+        gold: key of the right option, or the right text of a question without options, if known.
+        confidence: the probability that the answer is right, if the given rules provide it.
+        sure_for: the highest accuracy that answers of this confidence have (.95, .90); None: an abstention.
+        right: whether the answer is right, if known: by key, or by text without case, articles and
+            punctuation. ``exact``: whether the text is exactly the same.
+        error: why the question failed (only with many questions; a single question raises).
+        reasoning: the model's reasoning before its choice.
+        plan: HCQR's plan, else None.
+        queries: the queries in order.
+        evidence: the passages of the context, in the order in which the model reads them.
+        statements: the sentences of the context for and against each option; empty if there are none.
+        cited: numbers of the passages that the citations and the reasoning refer to.
+        left_out: ids of passages that did not fit into the model's window.
+        judge: the context's label, if a gold answer was given and the method retrieves.
+        counters: counts of what happened, by name, without zeros.
     """
 
     id: str

@@ -19,7 +19,7 @@ ENDINGS = (".jsonl", ".csv")
 
 
 def write_answers(path: Path, answers: Iterable[Answer]) -> None:
-    """Write answers; the file is replaced as a whole, or not at all.
+    """Write answers; the file is replaced as a whole or not at all.
 
     Raises:
         InputError: it ends in neither ``.jsonl`` nor ``.csv``, or cannot be written.
@@ -29,13 +29,14 @@ def write_answers(path: Path, answers: Iterable[Answer]) -> None:
 
 
 def as_jsonl(answers: Iterable[Answer]) -> str:
-    """One JSON object a line."""
+    """One JSON object per line."""
     return "".join(answer.model_dump_json() + "\n" for answer in answers)
 
 
 def as_csv(answers: Iterable[Answer]) -> str:
-    """A header and one line per question. ``cited`` and ``passages`` are passage ids, separated by blanks:
-    those that the answer rests on, and all of its context."""
+    """A header and one line per question. ``cited`` and ``passages`` are passage ids separated by blanks:
+    those that support the answer, and the whole context.
+    """
     lines = []
     for answer in answers:
         ids = [passage.id for passage in answer.evidence]

@@ -1,4 +1,4 @@
-"""A question as it is asked: text, options and, where it is known, the right answer."""
+"""A question: text, options and, if known, the right answer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..signatures.types import Question
 
 
 def as_question(question: str | Question, options: Mapping[str, str] | Sequence[str] = ()) -> Question:
-    """A question from its text and options.
+    """Make a question from its text and options.
 
     Raises:
-        InputError: it is empty, or has one option or more than ten, an empty one, or one twice.
+        InputError: it is empty, has one option or more than ten, an empty option, or a duplicate option.
     """
     if isinstance(question, Question):
         if options:
@@ -39,7 +39,7 @@ def right_option(question: Question, gold: str | None) -> str | None:
     """The key of the option that a gold answer names.
 
     Raises:
-        InputError: it names none.
+        InputError: it names no option.
     """
     if gold is None:
         return None

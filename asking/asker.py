@@ -35,29 +35,29 @@ NO_MODEL = "Evidence per option"
 
 
 class Asker:
-    """Answers questions with one method over one corpus.
+    """Answers questions by one method from one corpus.
 
-    The corpus is read at once, indexes and models when the first question needs them. It is safe to ask from
+    The corpus is read at once; indexes and models are loaded for the first question. It is safe to use from
     several threads. As a context manager it closes connections and stops a model server that it started.
 
     Args:
         corpus: a name, file or folder (:func:`abduce.data.corpora.load_corpus`), or a ``Corpus``.
-        program: a row of :data:`abduce.programs.rag.presets.RAG_PRESETS`, a program's bare name, or a class
-            of one's own (``package.module:Class``) with ``options``.
+        program: a row of :data:`abduce.programs.rag.presets.RAG_PRESETS`, a program's name, or your own class
+            (``package.module:Class``) with ``options``.
         retriever: a kind, preset or index folder (:func:`abduce.retrievers.settings.named`), or settings;
-            BM25 where not given.
-        lm: an ``[lm]`` table, or a TOML file that holds one. Without it the file that ``$ABDUCE_LM`` names,
-            else the caller's DSPy model.
-        data: the data folder; without it ``$ABDUCE_DATA``, else the bundled data.
-        answer: False retrieves only. No model is called; in place of HCQR, which needs one, every option is
-            searched for by itself ("Evidence per option").
-        cite: ask for the sentences that decide, and check them. False asks with the paper's own prompt.
-        rules: a file that ``abduce calibrate RUN_DIR`` wrote; answers then have a confidence, and
-            ``HCQR or CoT`` picks by it.
+            default BM25.
+        lm: an ``[lm]`` table, or a TOML file with one. Default: the file in ``$ABDUCE_LM``, else the caller's
+            DSPy model.
+        data: the data folder; default ``$ABDUCE_DATA``, else the bundled data.
+        answer: False only retrieves and calls no model. HCQR needs a model, so "Evidence per option" replaces
+            it: every option is searched for separately.
+        cite: ask for the deciding sentences and check them. False uses the paper's prompt.
+        rules: a file from ``abduce calibrate RUN_DIR``; answers then have a confidence, and ``HCQR or CoT``
+            uses its rule.
 
     Raises:
-        InputError: no such corpus, program, retriever setting or model, or a program that needs a model and
-            there is none.
+        InputError: an unknown corpus, program, retriever setting or model, or no model for a program that
+            needs one.
     """
 
     def __init__(
@@ -104,15 +104,14 @@ class Asker:
         """Answer one question.
 
         Args:
-            question: its text, or a whole question with its options.
-            options: two to ten texts, by key or in order (keys A, B, C ...). Without any HCQR proposes
+            question: its text, or a question object with options.
+            options: two to ten texts, by key or in order (keys A, B, C ...). Without options, HCQR proposes
                 candidate answers itself.
-            gold: key or text of the right option, where it is known: a judge then labels the context. Of a
-                question without options the right text, which the answer is compared with. Methods never
-                see it.
+            gold: key or text of the right option, if known; a judge then labels the context. Without options,
+                the right text, which is compared with the answer. Methods never see it.
 
         Raises:
-            InputError: see :func:`as_question`; ``gold`` is none of the options, or the method needs some.
+            InputError: see :func:`as_question`; or ``gold`` is not an option, or the method needs options.
             dspy.LMError: the model could not be reached, or refused the request.
         """
         asked = as_question(question, options)
@@ -128,17 +127,17 @@ class Asker:
         concurrency: int = 8,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Answer]:
-        """Answer many questions, in their order. What fails stands in the ``error`` of its own answer.
+        """Answer many questions in order. If one fails, its answer has an ``error``.
 
         Args:
             questions: a file (:func:`abduce.data.questions.read_questions`; questions may be without options
                 and without answers), or questions.
-            judge: label the contexts of questions whose right option is known.
-            concurrency: questions in flight where a model is called.
-            progress: called with how many are done, and of how many.
+            judge: label the contexts of questions with a known right option.
+            concurrency: questions in parallel if a model is called.
+            progress: called with the number of questions done and the number of all questions.
 
         Raises:
-            InputError: a bad file, or what holds for every question (no model, a wrong setting).
+            InputError: a bad file, or an error that affects every question (no model, a wrong setting).
         """
         if isinstance(questions, str | Path):
             questions = read_questions(questions, open_ended=True)
@@ -174,13 +173,13 @@ class Asker:
 
     @property
     def cost(self) -> str:
-        """What the calls of its models cost until now, in one line; empty where there were none."""
+        """The cost of its model calls so far, in one line; empty if there were none."""
         from ..lm.use import meter_line
 
         return "" if self._models is None else meter_line(self._models.meter)
 
     def close(self) -> None:
-        """Close connections; stop a model server that was started for this asker."""
+        """Close connections, and stop a model server that this asker started."""
         with self._lock:
             self._closing.close()
             self._models = None
@@ -192,7 +191,7 @@ class Asker:
         self.close()
 
     def _served(self, judged: bool) -> Models | None:
-        """The models of the ``[lm]`` table, tried once before the first question."""
+        """The models of the ``[lm]`` table, checked once before the first question."""
         if self._table is None or not (self.spec.needs_model or judged):
             return None
         from ..lm import load
@@ -217,7 +216,7 @@ class Asker:
         return Answering(self._built(not question.options), context, 0, judges)
 
     def _built(self, open_ended: bool) -> Any:
-        """The program, built once with and once without options."""
+        """The program, built once with options and once without."""
         from ..data.parts import make_rag_parts
         from ..programs.rag.presets import build_rag
 
@@ -304,7 +303,7 @@ class Asker:
         )
 
     def _statements(self, question: Question, result: Any) -> dict[str, list[CitedStatement]]:
-        """What the model cited; of an option for which it cites nothing, what the option's words find."""
+        """The model's citations; for an option without citations, the sentences with the option's words."""
         from ..programs.rag.statements import by_words
 
         asked = question.model_copy(update={"options": dict(result.options)})
@@ -346,7 +345,7 @@ def _spec(program: str, answer: bool, cite: bool, options: Mapping[str, Any]) ->
 
 
 def _ruled(spec: RAGSpec, rules: AnswerRules, path: str) -> RAGSpec:
-    """The spec with what the rules read: log-probabilities, and the choice of an arm."""
+    """The spec with the inputs of the rules: log-probabilities, and the choice of an arm."""
     from ..programs.rag.presets import rag_spec
 
     fitted = rag_spec(rules.row).program if rules.row in _preset_names() else ""

@@ -1,4 +1,4 @@
-"""A program and its judges as one: the judges see the gold answer, the program does not."""
+"""A program together with its judges: the judges see the gold answer, the program does not."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Judge:
 
 
 class Answering:
-    """A RAG program called in its model's context under a seed, its context judged afterwards.
+    """Runs a RAG program with its model and seed, then judges its context.
 
-    The judgements stand in ``trace.notes["judges"]``, one entry a judge in order; their calls in the trace
-    under the stage ``judge``, their counters under names that begin with ``judge_``: they are no cost of the
-    method. A question without options (open-ended), or a program without retrieval, is not judged. A judge
-    that cannot be asked (its server is gone) costs no answer: the question is unjudged, the entry has the
-    reason under ``error`` and ``judge_failed`` counts it.
+    The judgements are in ``trace.notes["judges"]``, one entry per judge in order. Their calls are in the
+    trace under the stage ``judge``, with counters that begin with ``judge_``; they are not a cost of the
+    method. Questions without options, and programs without retrieval, are not judged. If a judge cannot be
+    asked (its server is gone), the answer stays: the question is unjudged, the entry has the reason under
+    ``error``, and ``judge_failed`` counts it.
 
     Args:
         program: called with ``question=``.
-        context: of the program's model; None where it calls none.
-        seed: of samples.
+        context: the context of the program's model; None if it calls none.
+        seed: the seed of samples.
         judges: none to two.
     """
 

@@ -1,8 +1,8 @@
 """The language-model layer: profiles, the served engine, decoding by stage, cache, meter, checks.
 
-``abduce.lm.load({"kind": "vllm", "base_url": "http://localhost:8000/v1"})`` gives a
-:class:`~abduce.lm.models.Models`; ``with models.context(): program(fact=fact)`` runs a program on
-it. Importing this package is light: DSPy is imported when a model is built.
+``abduce.lm.load({"kind": "vllm", "base_url": "http://localhost:8000/v1"})`` returns a
+:class:`~abduce.lm.models.Models`; ``with models.context(): program(fact=fact)`` runs a program with it.
+Importing this package is fast: DSPy is imported when a model is built.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ def load(
     cache_dir: str | Path | None = None,
     file: str | Path | None = None,
 ) -> Models:
-    """The models of an ``[lm]`` table (TOML as a mapping), ready to run programs on.
+    """The models of an ``[lm]`` table (TOML as a mapping), ready for programs.
 
     Args:
-        settings: the ``[lm]`` table with its ``[lm.STAGE]`` tables; None or ``{"kind": "none"}`` is a
-            profile without a model, on which programs that need one refuse.
-        cache: False is ``--no-cache``: nothing is read from or written to the response cache.
-        cache_dir: where replies are kept; default ``$ABDUCE_CACHE`` or ``~/.cache/abduce/lm``.
-        file: the file the table came from, for error messages.
+        settings: the ``[lm]`` table with its ``[lm.STAGE]`` tables; None or ``{"kind": "none"}`` is a profile
+            without a model. Programs that need a model then refuse to run.
+        cache: False (``--no-cache``): the response cache is neither read nor written.
+        cache_dir: the folder of stored replies; default ``$ABDUCE_CACHE`` or ``~/.cache/abduce/lm``.
+        file: the table's file, for error messages.
 
     Raises:
-        InputError: a key or value that no profile has.
+        InputError: an unknown key or a wrong value.
     """
     from .models import Models
 

@@ -1,4 +1,4 @@
-"""DSPy's response cache, in a folder of the project's own, without replies that were no use."""
+"""DSPy's response cache, in a separate folder and without unusable replies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MEMORY_ENTRIES = 20_000
 
 
 class _PlainDisk(Disk):
-    """Bytes and nothing else: no entry of a cache folder is ever unpickled."""
+    """Stores only bytes: no entry of a cache folder is ever unpickled."""
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
         found = super().fetch(mode, filename, value, read) if mode in _BYTES else b""
@@ -35,15 +35,15 @@ _HASH = hashlib.sha256
 
 
 class KeptReplies(Cache):
-    """A DSPy cache that keeps a reply only once it is known to be an answer.
+    """A DSPy cache that stores a reply only after it has parsed.
 
-    While a program's ``ask`` waits (``dspy.settings.receipt``), a reply is handed to its receipt, which
-    keeps it after the reply has parsed; one that did not parse or was cut off is never served again.
-    An entry is JSON under its SHA-256: one that was damaged is no entry.
+    While a program's ``ask`` waits (``dspy.settings.receipt``), its receipt gets the reply and stores it
+    after parsing. A reply that did not parse or was cut off is never reused. An entry is JSON with its
+    SHA-256; a damaged entry is ignored.
 
     Args:
-        folder: where the entries are.
-        every: keep every reply at once, of use or not: a journal, by which a run that was ended goes on.
+        folder: the folder of the entries.
+        every: store every reply at once, usable or not, as a journal from which a stopped run resumes.
     """
 
     def __init__(self, folder: Path, every: bool = False) -> None:
@@ -96,7 +96,7 @@ class KeptReplies(Cache):
 
 
 def cache_folder(given: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Path:
-    """Where replies are kept: ``given``, else ``$ABDUCE_CACHE``, else ``~/.cache/abduce/lm``."""
+    """The folder of stored replies: ``given``, else ``$ABDUCE_CACHE``, else ``~/.cache/abduce/lm``."""
     environ = os.environ if environ is None else environ
     if given is not None:
         return Path(given)
@@ -113,7 +113,7 @@ def use_cache(folder: str | Path | None = None, every: bool = False) -> None:
         every: see :class:`KeptReplies`.
 
     Raises:
-        InputError: the folder cannot be made or written to, or what is in it is damaged.
+        InputError: the folder cannot be made or written to, or its content is damaged.
     """
     place = cache_folder(folder)
     current = dspy.cache

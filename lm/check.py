@@ -1,4 +1,4 @@
-"""What an endpoint honours: asked with a few tiny requests, told in plain words."""
+"""Checks what an endpoint supports with a few tiny requests, and reports it in plain words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEEDED_CONTEXT = 32_768
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing an endpoint does or does not do; ``needed`` ones decide whether programs can use it."""
+    """One thing that an endpoint does or does not support; programs need the ``needed`` ones."""
 
     what: str
     mark: Mark
@@ -34,7 +34,7 @@ class Finding:
 
 
 def wire(profile: Profile, seconds: float) -> Wire:
-    """A transport for one question, with or without the proxies of the environment as the profile says."""
+    """A transport for one request, with or without the environment's proxies, as the profile says."""
     from_environment = profile.kind == "openai" if profile.trust_env is None else profile.trust_env
     return Wire(timeout=seconds, deadline=seconds, connect=min(10.0, seconds), trust_env=from_environment)
 
@@ -53,7 +53,7 @@ class Endpoint:
         return self._send("GET", path)
 
     def chat(self, prompt: str, **changes: Any) -> dict[str, Any]:
-        """A completion. ``changes`` adds to or replaces keys of the body; the profile's are sent too.
+        """A completion. ``changes`` adds or replaces keys of the body; the profile's keys are also sent.
 
         Raises:
             Refused: the server answered with an error, or not at all.
@@ -92,19 +92,19 @@ class Endpoint:
 
 
 class Refused(Exception):
-    """The endpoint did not answer a probe; the text says why, in one line, and holds no key."""
+    """The endpoint did not answer a probe; the text gives the reason in one line and contains no key."""
 
     def __init__(self, said: str) -> None:
         super().__init__(plain(" ".join(said.split()))[:500])
 
 
 def check(profile: Profile, url: str, timeout: float = 120.0) -> list[Finding]:
-    """Everything programs may ask of an endpoint, tried out.
+    """Check everything that programs may ask of an endpoint.
 
     Args:
-        profile: how it is asked; its model must be known there.
+        profile: the request settings; the endpoint must know its model.
         url: one of its addresses.
-        timeout: seconds for one request.
+        timeout: seconds per request.
     """
     endpoint = Endpoint(profile, url, timeout)
     models, findings = _models(endpoint)
@@ -125,7 +125,7 @@ def check(profile: Profile, url: str, timeout: float = 120.0) -> list[Finding]:
 
 
 def usable(findings: list[Finding]) -> bool:
-    """Whether programs can use the endpoint as the profile asks it."""
+    """Whether programs can use the endpoint with this profile."""
     return all(f.mark != "no" for f in findings if f.needed)
 
 
@@ -164,7 +164,7 @@ def _structured(endpoint: Endpoint, field: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema(endpoint: Endpoint) -> Finding:
-    """The prompt asks for what the schema forbids: only an enforced schema wins."""
+    """The prompt asks for what the schema forbids, so the check passes only if the schema is enforced."""
     if not endpoint.profile.sends_schema:
         return Finding("JSON schema", "unknown", f"not sent (schema = {endpoint.profile.schema_mode!r})")
     found = _structured(endpoint, {"type": "string", "enum": ["alpha", "beta"]})
@@ -233,8 +233,9 @@ _SOFT_FAULTS = {
 
 
 def _soft(endpoint: Endpoint) -> Finding:
-    """Whether each letter of a soft verdict has probabilities of its own; else its row falls back to hard
-    verdicts and counts that."""
+    """Whether each letter of a soft verdict has separate probabilities; otherwise its row uses hard verdicts
+    and counts that.
+    """
     name = _NAMES["_soft"]
     format_ = answer_format("Probe", {"verdicts": list[str]})
     item = {"type": "string", "pattern": "^[snx]( [snx]){5}$"}
@@ -261,7 +262,7 @@ def _soft(endpoint: Endpoint) -> Finding:
 
 
 def _letter(endpoint: Endpoint) -> Finding:
-    """Whether the first token of a reply is the letter that is asked for, with probabilities of others."""
+    """Whether a reply's first token is the requested letter, with probabilities of other letters."""
     name = _NAMES["_letter"]
     prompt = "Which is a fruit? Answer with one letter and nothing else.\nA. stone\nB. apple\nC. river"
     limit = {endpoint.profile.max_tokens_field: 1}

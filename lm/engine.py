@@ -1,7 +1,7 @@
-"""The engine that carries DSPy's requests to OpenAI-compatible servers.
+"""The engine that sends DSPy's requests to OpenAI-compatible servers.
 
-Everything of DSPy's bundled ``lm15`` that is not public stands in this module, so that a new DSPy
-release can break only here, where a payload test would say so.
+All uses of private parts of DSPy's ``lm15`` are in this module. A new DSPy release can only break this
+module, and a payload test detects that.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ _SLACK = 8  # how many more requests than the idlest replica the preferred one m
 
 
 class _Client(lm15.OpenAIChatLM):  # type: ignore[misc, unused-ignore]
-    """DSPy's client of the chat protocol with three things of ours: the keys of the body that DSPy does not
-    know, bodies (up to 100,000 characters) written by orjson, and errors outside of OpenAI's envelope."""
+    """DSPy's client of the chat protocol with three additions: body keys that DSPy does not support, bodies
+    (up to 100,000 characters) written by orjson, and errors outside of OpenAI's envelope.
+    """
 
     wire_model: str
     extra: dict[str, Any]
@@ -103,8 +104,9 @@ class _Client(lm15.OpenAIChatLM):  # type: ignore[misc, unused-ignore]
 
 
 def _with_text(response: lm15.Response) -> lm15.Response:
-    """A reply whose content is empty though its object stands in a tool call, or is all that stands in
-    the reasoning (a parser of the server took it for that), with the object as its text."""
+    """A reply with empty content whose object is in a tool call, or is the whole reasoning (put there by the
+    server's parser): the object becomes its text.
+    """
     if (response.text or "").strip():
         return response
     for part in response.message.parts:
@@ -124,7 +126,7 @@ def _saying(response: lm15.Response, text: str) -> lm15.Response:
 
 
 def elsewhere(response: lm15.Response) -> str:
-    """Where the words of a reply without text are, and what helps; empty for one that has text."""
+    """Where the words of a reply without text are, and which setting helps; empty if it has text."""
     if (response.text or "").strip():
         return ""
     for part in response.message.parts:
@@ -141,7 +143,7 @@ def elsewhere(response: lm15.Response) -> str:
 
 
 def without_lengths(schema: Any) -> Any:
-    """A JSON schema without the lengths of its texts, at every level."""
+    """A JSON schema without text lengths, at every level."""
     if isinstance(schema, list | tuple):
         return [without_lengths(part) for part in schema]
     if not isinstance(schema, Mapping):
@@ -154,7 +156,7 @@ def without_lengths(schema: Any) -> Any:
 
 @dataclass(eq=False)
 class Replica:
-    """One base URL: its client, what it is doing, and until when it is left alone after a failure."""
+    """One base URL: its client, its running requests, and until when it is skipped after a failure."""
 
     url: str
     client: Any = field(repr=False)
@@ -164,8 +166,8 @@ class Replica:
 
 
 class Replicas:
-    """Several servers of one model. Requests that begin alike go to the same one (its prefix cache
-    knows them) unless it is busier than the others by a margin; one that fails is left alone a while.
+    """Several servers of one model. Requests with the same start go to the same server (for its prefix cache)
+    unless it is clearly busier than the others. A failed server is skipped for a while.
 
     Safe to use from many threads. ``clock`` returns seconds.
     """
@@ -176,7 +178,7 @@ class Replicas:
         self._lock = threading.Lock()
 
     def take(self, prefix: str, avoid: Replica | None = None) -> Replica:
-        """The replica for a request that begins with ``prefix``; ``avoid`` just failed it."""
+        """The replica for a request that begins with ``prefix``; ``avoid`` has just failed."""
         with self._lock:
             now = self._clock()
             up = [r for r in self.all if r.down_until <= now] or self.all
@@ -207,18 +209,18 @@ class Replicas:
 class Served:
     """A DSPy engine (``dspy.LM(model, engine=Served(...))``) for one model behind one or more addresses.
 
-    It adds to a request what DSPy cannot say (the thinking switch, ``top_k``, ``min_p``), spreads
-    requests over replicas, retries what may pass, and turns the rest into one clear ``dspy.lm15`` error
-    whose text never holds the key. DSPy's own retries must be off (``num_retries=0``).
+    It adds what DSPy cannot send (the thinking switch, ``top_k``, ``min_p``), spreads requests over replicas,
+    and retries temporary failures. Other failures become one clear ``dspy.lm15`` error whose text never
+    contains the key. DSPy's retries must be off (``num_retries=0``).
 
     Args:
-        model: the model's name on the wire.
+        model: the model's name in requests.
         urls: addresses that end in ``/v1``.
-        key_variable: the environment variable with the API key; where it is not set, none is sent.
+        key_variable: the environment variable with the API key; if it is not set, no key is sent.
         thinking: Qwen3's switch, or None to send none.
         schema: ``strict``, ``portable``, ``object`` or ``off``.
-        extra: further keys of the body.
-        patience: when to try again, and for how long.
+        extra: further body keys.
+        patience: when to retry, and for how long.
         timeout: seconds without a byte that count as stalled.
         deadline: seconds for a whole reply; None: twice ``timeout``.
         clock, sleep: for tests; ``sleep(seconds)`` replaces waiting.
@@ -297,7 +299,7 @@ class Served:
         return f"Served({self.model!r}, {[r.url for r in self.replicas.all]})"
 
     def dump_state(self) -> dict[str, Any]:
-        """What a saved program keeps of its model: everything but the key."""
+        """What a saved program stores of its model: everything except the key."""
         return {**self._built, "tries": self.patience.tries, "patience": self.patience.seconds}
 
     @classmethod
@@ -319,12 +321,12 @@ class Served:
         return in_thread(self._tried(request, exchange, pause))
 
     async def acomplete(self, request: lm15.Request) -> lm15.Response:
-        """One reply, on the caller's event loop. Retries and faults are told to ``dspy.settings.receipt``,
-        where there is one.
+        """One reply, on the caller's event loop. Retries and faults are reported to
+        ``dspy.settings.receipt``, if there is one.
 
         Raises:
-            dspy.lm15.LM15Error: for good, as the closest of its classes; a context that is too long is
-                a ``ContextLengthError``.
+            dspy.lm15.LM15Error: a permanent failure, as the closest of its classes; a context that is too
+                long is a ``ContextLengthError``.
         """
         return await self._tried(request, self._loops.of_loop().exchange, asyncio.sleep)
 
@@ -368,7 +370,7 @@ class Served:
         raise lm15.UnsupportedFeatureError("abduce's engine answers whole replies; it does not stream")
 
     def close(self) -> None:
-        """End waiting retries and close every connection, those of event loops too."""
+        """End waiting retries and close every connection, also those of event loops."""
         self._closing.set()
         self._transport.close()
         self._loops.close()
@@ -418,8 +420,9 @@ class Served:
 
 
 def fault_of(error: Any) -> Fault:
-    """The fault behind an error of ``dspy.lm15``. A connection that cannot be made in time means that the
-    server is away; a reply that does not come, that it stalls."""
+    """The fault behind an error of ``dspy.lm15``. A connection timeout means that the server is away; a
+    missing reply means that it stalls.
+    """
     timed_out = isinstance(error, lm15.TimeoutError) or "read timed out" in str(error)
     status = error.status
     if status is None and isinstance(error, lm15.ContextLengthError):

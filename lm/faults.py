@@ -1,4 +1,4 @@
-"""Which failures of a request are worth another try, when, and for how long."""
+"""Which failed requests are retried, when, and for how long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..signatures.outside import plain
 
 
 class Fault(StrEnum):
-    """What went wrong with one attempt, as counters and reports name it."""
+    """The kind of failure of one attempt, as named in counters and reports."""
 
     UNREACHABLE = "unreachable"
     """Refused, reset, or closed before or in the middle of the reply."""
@@ -33,7 +33,7 @@ class Fault(StrEnum):
 
     @property
     def server_is_away(self) -> bool:
-        """True where waiting helps, however often the request was sent already."""
+        """Whether waiting helps, however often the request was sent already."""
         return self in (Fault.UNREACHABLE, Fault.BUSY)
 
     @property
@@ -66,9 +66,9 @@ def classify(status: int | None, message: str, *, timed_out: bool = False, code:
 
     Args:
         status: the HTTP status, or None where no reply arrived.
-        message: what the server or the transport said.
+        message: the words of the server or the transport.
         timed_out: the wait for the next byte ran out.
-        code: the server's own error code or type, where it sent one.
+        code: the server's error code or type, if any.
     """
     if status is None:
         return Fault.STALLED if timed_out else Fault.UNREACHABLE
@@ -92,7 +92,7 @@ def classify(status: int | None, message: str, *, timed_out: bool = False, code:
 
 
 def too_long(status: int, message: str) -> bool:
-    """Whether a server says that the prompt is longer than it takes, in any of the known wordings."""
+    """Whether a server says that the prompt is too long, in any known wording."""
     if status not in (400, 413, 422, 500) or _OUTPUT_ONLY.search(message[:2000]):
         return False
     return _TOO_LONG.search(message[:2000]) is not None
@@ -106,7 +106,7 @@ _CODES = ("code", "type", "error_type", "error_code")
 
 
 def server_words(body: str) -> tuple[str, str]:
-    """What a server says in the body of an error, and its code or type; whatever shape the JSON has."""
+    """The message in an error body, and its code or type, for any shape of JSON."""
     try:
         level = [json.loads(body)]
     except (ValueError, RecursionError):
@@ -131,12 +131,11 @@ def server_words(body: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Patience:
-    """Jittered exponential back-off, bounded in tries and in time.
+    """Jittered exponential back-off with a limit on tries and time.
 
-    A server that is away or overloaded is waited for ``seconds`` (default three minutes: a restart
-    within two costs no request); one that answers with errors, or stalls, is asked ``tries`` times however
-    long that takes.
-    ``draw`` returns a number in [0, 1) (the jitter).
+    If a server is away or overloaded, requests are retried for ``seconds`` (default three minutes: a restart
+    within two loses no request). If it answers with errors or stalls, a request is sent ``tries`` times,
+    however long that takes. ``draw`` returns a number in [0, 1) (the jitter).
     """
 
     tries: int = 4
@@ -151,11 +150,11 @@ class Patience:
         """Seconds to wait before the next try, or None to give up.
 
         Args:
-            attempt: how often the request was sent, from 1.
-            answered: how many of these failed though the server was there.
-            elapsed: seconds since it was first sent.
-            retry_after: what the server asked for; obeyed where the time allows it, and never shorter than
-                the back-off.
+            attempt: how many times the request was sent, from 1.
+            answered: how many of these failed although the server was there.
+            elapsed: seconds since the first attempt.
+            retry_after: the wait that the server asks for; obeyed if time allows, and never shorter than the
+                back-off.
         """
         if not fault.may_pass or (not fault.server_is_away and answered >= self.tries):
             return None
@@ -200,7 +199,7 @@ _SETTINGS: tuple[tuple[str, str], ...] = (
 
 
 def advice_on_refusal(status: int | None, said: str, at: str, schema: str = "") -> str:
-    """Which setting helps where a server refuses a request that was sent with this mode of ``schema``."""
+    """Which setting helps if a server refuses a request with this mode of ``schema``."""
     if status in (401, 403):
         return _KEY
     if status is not None and 300 <= status < 400:
@@ -217,7 +216,7 @@ def advice_on_refusal(status: int | None, said: str, at: str, schema: str = "") 
 
 
 def _other_schema(mode: str) -> str:
-    """Which modes of ``[lm] schema`` are left to try, the most likely first."""
+    """The modes of ``[lm] schema`` left to try, most likely first."""
     first, *rest = (f'"{m}"' for m in ("off", "strict", "portable", "object") if m != mode)
     return f"set [lm] schema = {first}, or try {' or '.join(rest)}; abduce lm check tells which works"
 
@@ -233,7 +232,7 @@ def describe(
     status: int | None = None,
     schema: str = "",
 ) -> str:
-    """One sentence about a request that failed for good, with what can be done about it."""
+    """One sentence about a permanently failed request, with the remedy."""
     advice: dict[Fault, str] = {
         Fault.UNREACHABLE: "is the server running? try: abduce lm check",
         Fault.STALLED: "the server stopped answering; raise [lm] timeout if its replies are just long",
@@ -250,7 +249,7 @@ def describe(
 
 
 def spoken(error: Any) -> str:
-    """The server's own words in an error, without the library's advice."""
+    """The server's words in an error, without the library's advice."""
     text = str(getattr(error, "message", "") or error)
     for advice in (
         "\n\n  To fix:", "\n\n  credential came from:", " A gateway or proxy in front of", "; this is lm15's"

@@ -21,15 +21,14 @@ from .profiles import Profile
 class LlamaServer:
     """Starts the server, waits until it is healthy, stops it at exit.
 
-    The child ends when its parent does, however that ends: it holds the reading end of a pipe that
-    closes with the parent.
+    The child ends when its parent ends for any reason: it reads from a pipe that closes with the parent.
 
     Args:
         path: a GGUF file.
-        context: tokens of context of each slot.
+        context: context tokens per slot.
         slots: requests answered at the same time.
-        threads: CPU threads; None: one a core.
-        wait: seconds to wait for the model to load.
+        threads: CPU threads; None: one per core.
+        wait: seconds for loading the model.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class LlamaServer:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id, while it runs."""
+        """The child's process id while it runs."""
         return None if self._process is None else self._process.pid
 
     def __enter__(self) -> LlamaServer:
@@ -76,7 +75,7 @@ class LlamaServer:
         """Start and wait.
 
         Raises:
-            InputError: the server ended or did not become healthy in time; the text holds the end of its log.
+            InputError: the server ended or was not healthy in time; the text has the end of its log.
         """
         told = {
             "path": str(self.path), "port": self.port, "context": self.context, "slots": self.slots,

@@ -1,6 +1,6 @@
 """The child process of :class:`abduce.lm.llama.LlamaServer`; it ends when its input closes.
 
-Run by path, so that it imports nothing of abduce but itself.
+It is run by path, so it imports nothing else of abduce.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def serve(told: dict[str, Any]) -> None:
-    """Serve a GGUF file until standard input closes, which it does when the parent ends."""
+    """Serve a GGUF file until standard input closes, which happens when the parent ends."""
     import xllamacpp as llama
 
     params = llama.CommonParams()

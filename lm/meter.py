@@ -1,4 +1,4 @@
-"""What a run's model calls cost: counted once a call, whatever thread made it."""
+"""The cost of a run's model calls: each call counts once, in any thread."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 @dataclass
 class Tally:
-    """Sums over calls. ``seconds`` is waiting time, summed over calls that may have run side by side.
+    """Sums over calls. ``seconds`` is the sum of waiting times, also of parallel calls.
 
-    ``calls`` are questions asked (a cached answer counts, a retried one counts once); ``requests`` are
-    attempts on the wire. Tokens are what servers reported; answers from the cache add none.
+    ``calls`` counts questions: a cached answer counts, a retried one counts once. ``requests`` counts
+    attempts sent. Tokens are as reported by servers; cached answers add none.
     """
 
     calls: int = 0

@@ -1,4 +1,4 @@
-"""The models of a run: one ``dspy.LM`` a stage, on engines of the project's own."""
+"""The models of a run: one ``dspy.LM`` per stage, on abduce's engine."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .reach import refuse_if_away
 class ServedLM(dspy.LM):
     """A ``dspy.LM`` on a :class:`Served` engine.
 
-    ``stated`` names the decoding that the user fixed for the stage: it wins over what a program asks
-    for. ``seeds_samples``: sampled replies are asked for with a seed.
+    ``stated`` names the decoding settings that the user fixed for the stage; they override the program's.
+    ``seeds_samples``: sampled replies are requested with a seed.
     """
 
     tells_receipts = True
@@ -42,11 +42,13 @@ class ServedLM(dspy.LM):
 
     @with_callbacks
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
-        """One call on the caller's event loop, with the cache of calls in threads; no thread is started."""
+        """One call on the caller's event loop. The cache is shared with calls in threads; no thread is
+        started.
+        """
         return await asked_on_loop(self, prompt, messages, kwargs)
 
     def _warn_zero_temp_rollout(self, temperature: float | None, rollout_id: int | None) -> None:
-        """A new rollout at temperature 0 is meant: it asks the server again instead of the cache."""
+        """A new rollout at temperature 0 is intended: it asks the server again instead of the cache."""
 
     def dump_state(self) -> dict[str, Any]:
         return {
@@ -55,12 +57,12 @@ class ServedLM(dspy.LM):
 
 
 class Models:
-    """The models of one ``[lm]`` table. ``default`` is None where the profile is ``none``.
+    """The models of one ``[lm]`` table. ``default`` is None if the profile is ``none``.
 
-    Programs find their models in the caller's DSPy context: ``stage_lms`` maps a stage to its
-    ``dspy.LM`` (None: the stage's kind is ``none``), ``lm`` is the one for every other stage,
-    ``adapter`` turns signatures into messages, ``meter`` counts, ``models`` is this object.
-    A predictor's own ``lm`` (``predictor.set_lm``) wins over all of them.
+    Programs find their models in the caller's DSPy context: ``stage_lms`` maps a stage to its ``dspy.LM``
+    (None: the stage's kind is ``none``), ``lm`` is for all other stages, ``adapter`` turns signatures into
+    messages, ``meter`` counts, and ``models`` is this object. A predictor's ``lm`` (``predictor.set_lm``)
+    overrides all of them.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class Models:
     def build(
         cls, profiles: ModelProfiles, *, cache: bool = True, cache_dir: str | Path | None = None
     ) -> Models:
-        """Connects to nothing; a ``llama-cpp`` profile starts its server."""
+        """Connect to nothing; a ``llama-cpp`` profile starts its server."""
         with ExitStack() as stack:
             engines: dict[str, tuple[str, Served]] = {}
 
@@ -103,7 +105,7 @@ class Models:
 
     @contextmanager
     def context(self, meter: Meter | None = None) -> Iterator[Models]:
-        """Everything that runs inside (threads that copy the context included) uses these models."""
+        """Everything inside uses these models, also threads that copy the context."""
         with dspy.context(
             lm=self.default,
             stage_lms=self.stages,
@@ -114,10 +116,10 @@ class Models:
             yield self
 
     def refuse_if_away(self, stages: Iterable[str], needed_by: str) -> None:
-        """Try the servers of these stages once, before a run starts.
+        """Check the servers of these stages once, before a run starts.
 
         Raises:
-            InputError: nobody listens at any address of one of them.
+            InputError: no address of one of them accepts connections.
         """
         asked = {p.urls: p for p in (self.profiles.of(stage).profile for stage in stages)}
         for profile in asked.values():
@@ -127,11 +129,13 @@ class Models:
         return self.stages.get(stage, self.default)
 
     def resolved(self) -> dict[str, Any]:
-        """The ``[lm]`` table in full, for ``resolved.toml``; it never holds a key."""
+        """The full ``[lm]`` table for ``resolved.toml``; it never contains a key."""
         return self.profiles.resolved()
 
     def identity(self) -> dict[str, Any]:
-        """What replies depend on, by stage: the model, how it is asked and decoded; not where it runs."""
+        """What replies depend on, by stage: the model, request settings and decoding settings, but not the
+        host.
+        """
         return {
             name: {
                 "model": stage.profile.served_model,
@@ -183,10 +187,10 @@ def _engine(profile: Profile, min_p: float | None, stack: ExitStack) -> tuple[st
 
 
 def server_identity(profile: Profile, urls: tuple[str, ...], extra: Mapping[str, Any]) -> str:
-    """A short name for one server as it is asked, part of every cache key.
+    """A short name for a server and its request settings, part of every cache key.
 
-    It covers what DSPy's own key leaves out: the addresses (for a GGUF file, the file), the thinking
-    switch and further keys of the body.
+    It covers what DSPy's key omits: the addresses (for a GGUF file, the file), the thinking switch and
+    further body keys.
     """
     who: Any = sorted(urls)
     if profile.identity is not None:

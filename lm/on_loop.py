@@ -1,8 +1,8 @@
-"""DSPy's path of one model call on an event loop, without its hops to other threads.
+"""DSPy's path of one model call on an event loop, without worker threads.
 
-DSPy prepares, prices, looks up and stores a call in worker threads, which a cancelled task leaves behind.
-None of that takes long for abduce's models, so it is done where it is asked for. What is not public of DSPy
-for this stands here and in :mod:`.engine`; a test of both paths' requests and records says where it changes.
+DSPy prepares, prices, looks up and stores a call in worker threads, which a cancelled task leaves running.
+For abduce's models these steps are fast, so they run on the loop. All uses of private DSPy parts for this are
+here and in :mod:`.engine`. A test compares requests and records of both paths.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _error_boundary: Any = import_module("dspy.clients.errors").error_boundary
 
 
 async def asked_on_loop(lm: Any, prompt: Any, messages: Any, kwargs: dict[str, Any]) -> Any:
-    """What ``lm(prompt, messages=..., **kwargs)`` gives; the model's engine is a :class:`Served`.
+    """The result of ``lm(prompt, messages=..., **kwargs)``; the model's engine is a :class:`Served`.
 
     Raises:
         dspy.LMError: as the call in a thread.

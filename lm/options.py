@@ -1,4 +1,4 @@
-"""The ``[lm]`` table that a command line names."""
+"""The ``[lm]`` table from the command line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ ENVIRONMENT = "ABDUCE_LM"
 def chosen_lm(
     file: Path | None = None, url: str | None = None, model: str | None = None
 ) -> dict[str, Any] | None:
-    """The table of a TOML file (``--lm``, else ``$ABDUCE_LM``), or of ``--url`` and ``--model``; None where
-    nothing was named.
+    """The table of a TOML file (``--lm``, else ``$ABDUCE_LM``), or of ``--url`` and ``--model``; None if
+    nothing is given.
 
     Raises:
-        InputError: no such file, not TOML, no ``[lm]`` table in it, or both ways at once.
+        InputError: no such file, not TOML, no ``[lm]`` table in it, or both ways are used.
     """
     if url or model:
         if file is not None:

@@ -1,4 +1,4 @@
-"""What an experiment says about its models: the ``[lm]`` table and its stages, read and checked.
+"""The ``[lm]`` table of an experiment and its stages, read and checked.
 
 ```toml
 [lm]
@@ -45,12 +45,12 @@ class _Table(BaseModel):
 
 
 class Decoding(_Table):
-    """How replies are sampled. Every value is sent with every request; None leaves it to the server.
+    """Decoding settings. Every value is sent with every request; None leaves it to the server.
 
-    ``temperature`` 0 is greedy. What ``[lm.STAGE]`` states wins over what a program asks for; what
-    ``[lm]`` states is the default where the program asks for nothing.
-    ``seeds`` sends a seed with sampled replies (it follows from the run's seed and the sample's number).
-    ``top_k`` and ``min_p`` are not of the OpenAI protocol: vLLM, SGLang and llama.cpp take them.
+    ``temperature`` 0 is greedy. Settings in ``[lm.STAGE]`` override the program's; settings in ``[lm]`` are
+    defaults if the program sets none. ``seeds`` sends a seed with sampled replies, made from the run's seed
+    and the sample's number. ``top_k`` and ``min_p`` are not in the OpenAI protocol, but vLLM, SGLang and
+    llama.cpp accept them.
     """
 
     temperature: float = Field(0.0, ge=0, le=2)
@@ -62,7 +62,7 @@ class Decoding(_Table):
 
 
 class Serve(_Table):
-    """How ``abduce lm serve`` starts a server. Sizes count GPUs; ``max_model_len`` counts tokens."""
+    """Settings of ``abduce lm serve``. Sizes count GPUs; ``max_model_len`` counts tokens."""
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65535)
@@ -85,27 +85,27 @@ class Profile(_Table):
     """One model at one address.
 
     Attributes:
-        model: the name the server knows the model by.
+        model: the model's name on the server.
         base_url: one or more roots that end in ``/v1``; requests are spread over them.
-        api_key_env: the environment variable with the key (default ``VLLM_API_KEY``,
-            ``OPENAI_API_KEY``); where it is not set, no key is sent.
-        thinking: Qwen3's switch. False for ``vllm`` and ``llama-cpp``; None (the default of ``openai``)
-            sends no switch at all, which endpoints that refuse unknown keys need.
-        schema_mode: ``strict`` sends the answer's JSON schema; ``portable`` the same without lengths of
-            texts, which some clouds refuse; ``object`` asks for any JSON object; ``off`` sends neither. The
-            answer is checked against the whole schema in every case.
-        timeout: seconds without a byte after which a reply counts as stalled.
+        api_key_env: the environment variable with the key (default ``VLLM_API_KEY``, ``OPENAI_API_KEY``); if
+            it is not set, no key is sent.
+        thinking: Qwen3's switch. False for ``vllm`` and ``llama-cpp``; None (the default of ``openai``) sends
+            no switch, for endpoints that refuse unknown keys.
+        schema_mode: ``strict`` sends the answer's JSON schema; ``portable`` sends it without text lengths,
+            which some clouds refuse; ``object`` asks for any JSON object; ``off`` sends nothing. The answer
+            is checked against the whole schema in every case.
+        timeout: seconds without a byte after which a reply is stalled.
         deadline: seconds for a whole reply, from the end of the request to its last byte; default twice
             ``timeout``. A reply has at most 4 MB in any case.
-        max_connections: requests at the same time over all replicas; more wait.
-        patience: seconds for which a request keeps trying a server that is away or overloaded.
-        probe: try the addresses once before a run starts, and refuse where nobody listens at any; false for
-            runs that the cache answers.
-        tries: how often at most a request is sent when the server answers with an error of its own.
-        identity: what separates this server's cached replies from others'; default its addresses.
-        extra: further keys of the request body, sent as they stand.
-        path, threads, context: llama-cpp: the GGUF file, CPU threads, context tokens (over all slots
-            that ``slots`` opens).
+        max_connections: parallel requests over all replicas; more wait.
+        patience: seconds for which a request is retried if a server is away or overloaded.
+        probe: check the addresses before a run starts, and stop if none accepts connections; false for runs
+            that the cache can answer.
+        tries: the most times a request is sent if the server answers with an error.
+        identity: separates this server's cached replies from others'; default its addresses.
+        extra: further keys of the request body, sent unchanged.
+        path, threads, context: llama-cpp: the GGUF file, CPU threads, context tokens (total of all
+            ``slots``).
     """
 
     kind: Kind = "none"
@@ -173,7 +173,7 @@ class Profile(_Table):
 
     @property
     def served_model(self) -> str:
-        """The model's name on the wire."""
+        """The model's name in requests."""
         fallback = Path(self.path).stem if self.path else ""
         return self.model or DEFAULT_MODEL.get(self.kind, fallback)
 
@@ -192,14 +192,16 @@ class Profile(_Table):
 
     @property
     def thinks(self) -> bool | None:
-        """Qwen3's thinking switch as it is sent, or None where none is sent."""
+        """The value sent for Qwen3's thinking switch, or None if none is sent."""
         if self.thinking is not None or self.kind == "openai":
             return self.thinking
         return False
 
 
 class StageProfile(_Table):
-    """One stage's model and decoding; ``stated`` names the decoding that the user set for the stage."""
+    """One stage's model and decoding settings; ``stated`` names the settings that the user gave for the
+    stage.
+    """
 
     profile: Profile
     decoding: Decoding
@@ -207,18 +209,18 @@ class StageProfile(_Table):
 
 
 class ModelProfiles(_Table):
-    """An ``[lm]`` table: what every stage uses, and the stages that differ."""
+    """An ``[lm]`` table: the default, and the stages that differ."""
 
     default: StageProfile
     stages: Mapping[str, StageProfile] = Field(default_factory=dict)
 
     @classmethod
     def read(cls, table: Mapping[str, Any], *, file: str | Path | None = None) -> ModelProfiles:
-        """Read an ``[lm]`` table. A stage inherits everything it does not state itself; one that names
-        another ``kind``, ``base_url`` or ``path`` inherits decoding only.
+        """Read an ``[lm]`` table. A stage inherits every setting that it does not give. A stage with another
+        ``kind``, ``base_url`` or ``path`` inherits only decoding settings.
 
         Raises:
-            InputError: naming the key.
+            InputError: names the key.
         """
         own = {k: v for k, v in table.items() if k not in STAGES}
         default = _stage(own, "lm", file, stated=())
@@ -241,7 +243,7 @@ class ModelProfiles(_Table):
         return self.stages.get(stage, self.default)
 
     def resolved(self) -> dict[str, Any]:
-        """The table written out in full, every default stated; it never holds a key."""
+        """The full table with every default; it never contains a key."""
         table = _written(self.default)
         for name, stage in self.stages.items():
             table[name] = _written(stage)
@@ -294,6 +296,6 @@ def _keys(value: Any) -> Iterator[str]:
 
 
 def _bare(url: Any) -> str:
-    """An address without what may be a secret in it."""
+    """An address without possible secrets."""
     text = str(url).rsplit("@", 1)[-1].split("?", 1)[0]
     return text[:80]

@@ -1,7 +1,7 @@
-"""Whether anybody listens where a model should be: asked once, before a run starts.
+"""Check once, before a run starts, whether a model server accepts connections.
 
-During a run a server that is away is waited for (:class:`~abduce.lm.faults.Patience`); one that was
-never started would make every fact wait as long, so it is refused in one line instead.
+During a run, requests wait for a server that is away (:class:`~abduce.lm.faults.Patience`). If the server was
+never started, every fact would wait that long, so the run stops with one line instead.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ SECONDS = 5.0
 
 
 def why_away(profile: Profile, url: str, seconds: float = SECONDS) -> str | None:
-    """Why no connection to an address can be made; None where one can, whatever is answered there (an
-    error, or nothing in time: the engine deals with both)."""
+    """Why no connection to an address can be made. None if one can, whatever the reply is: the engine handles
+    errors and timeouts.
+    """
     transport = wire(profile, seconds)
     try:
         transport.exchange(TransportRequest(method="GET", url=f"{url}/models"))
@@ -36,9 +37,9 @@ def why_away(profile: Profile, url: str, seconds: float = SECONDS) -> str | None
 
 
 def refuse_if_away(profile: Profile, needed_by: str, seconds: float = SECONDS) -> None:
-    """Refuse where none of a profile's servers takes a connection.
+    """Raise if none of a profile's servers accepts a connection.
 
-    Nothing is asked of a ``llama-cpp`` profile that starts its server itself, nor where ``probe`` is off.
+    Not checked: a ``llama-cpp`` profile that starts its own server, and any profile with ``probe`` off.
 
     Raises:
         InputError: one line with the addresses, the reason, and what to start.

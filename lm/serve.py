@@ -1,4 +1,4 @@
-"""The command that starts a model server for a profile, with everything that matters written out."""
+"""The command that starts a model server for a profile, with all relevant options."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MAX_MODEL_LEN = 40_960
 def serve_command(profile: Profile) -> list[str]:
     """The arguments of a server that answers as the profile expects.
 
-    vLLM: prefix caching on and cached tokens reported; sampling defaults of the model's own
-    ``generation_config`` off (Qwen3's sets a top_k that no request asked for); a reasoning parser only
-    where thinking is on (with thinking off it takes the answer away on several releases). The key comes
-    from ``VLLM_API_KEY``, which vLLM reads itself, so that it never stands in a process list.
+    vLLM: prefix caching is on and cached tokens are reported. Sampling defaults of the model's
+    ``generation_config`` are off (Qwen3's sets a top_k that no request asks for). A reasoning parser is set
+    only if thinking is on; with thinking off it removes the answer in several releases. vLLM reads the key
+    from ``VLLM_API_KEY``, so it never appears in a process list.
 
     Raises:
-        InputError: a profile for which there is nothing to start.
+        InputError: the profile needs no server.
     """
     if profile.kind == "vllm":
         return _vllm(profile)
@@ -64,7 +64,7 @@ def _vllm(profile: Profile) -> list[str]:
 
 
 def shell_line(command: list[str]) -> str:
-    """The command as a shell takes it, one option a line."""
+    """The command for a shell, one option per line."""
     parts = [shlex.quote(part) for part in command]
     lines, current = [], ""
     for part in parts:

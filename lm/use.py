@@ -1,4 +1,4 @@
-"""Models for the time of a command: opened from an ``[lm]`` table, used, told about, closed."""
+"""Models for the duration of a command: opened from an ``[lm]`` table, used, metered, closed."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def models_for(
     file: str | Path | None = None,
     probe: Iterable[str] = FACT_STAGES,
 ) -> Iterator[Models | None]:
-    """The models of an ``[lm]`` table in the DSPy context of the block; None where nothing needs one.
+    """The models of an ``[lm]`` table in the block's DSPy context; None if nothing needs one.
 
     Args:
         table: the ``[lm]`` table; empty: none was given.
-        needed_by: who calls a model (``the row 'FHS'``), or None.
-        cache: False is ``--no-cache``.
-        file: where the table came from, for error messages.
-        probe: the stages whose servers are tried once at the start.
+        needed_by: what calls a model (``the row 'FHS'``), or None.
+        cache: False (``--no-cache``).
+        file: the table's file, for error messages.
+        probe: the stages whose servers are checked at the start.
 
     Raises:
         NoModel: a model is needed and the table names none.
-        InputError: the table is wrong (also where nothing needs it), or nobody listens at its address.
+        InputError: the table is wrong (even if nothing needs it), or its address accepts no connection.
     """
     with open_models(table, needed_by, cache=cache, file=file, probe=probe) as models:
         if models is None:
@@ -54,7 +54,7 @@ def open_models(
     file: str | Path | None = None,
     probe: Iterable[str] = FACT_STAGES,
 ) -> Iterator[Models | None]:
-    """As :func:`models_for`, but the caller's DSPy context stays as it is."""
+    """Like :func:`models_for`, but leaves the caller's DSPy context unchanged."""
     profiles = ModelProfiles.read(table, file=file)
     if needed_by is None:
         yield None
@@ -71,7 +71,7 @@ def open_models(
 
 
 def meter_line(meter: Meter) -> str:
-    """What a run's model calls cost, in one line; empty where there were none."""
+    """The cost of a run's model calls in one line; empty if there were none."""
     total = meter.total
     if not total.calls:
         return ""

@@ -1,8 +1,8 @@
-"""One HTTP exchange with a model server, in a thread or on an event loop: bounded in time and in size,
-redirected on the same host only, and ended at once when the connection is closed.
+"""One HTTP exchange with a model server, in a thread or on an event loop. Time and size are limited,
+redirects stay on the same host, and it ends at once when the connection is closed.
 
-DSPy's transport bounds the wait for the next byte. A server that sends a byte now and then, or never stops
-sending, is bounded here.
+DSPy's transport limits only the wait for the next byte. This one also limits a server that sends a byte now
+and then, or that never stops.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _REDIRECTS = (301, 302, 307, 308)
 
 
 class TooLarge(Exception):
-    """A reply of more than ``MAX_REPLY`` bytes, or packed more than once."""
+    """A reply of more than ``MAX_REPLY`` bytes, or compressed more than once."""
 
 
 class LeadsElsewhere(Exception):
-    """A redirect that is not followed; the text says where it leads, without what may be a secret."""
+    """A redirect that is not followed; the text names its target without possible secrets."""
 
     def __init__(self, status: int, location: str) -> None:
         self.status = status
@@ -56,7 +56,7 @@ class WireReply:
 
 
 class _Timed:
-    """A socket whose reply must be over at a moment, whatever arrives until then."""
+    """A socket whose reply must end by a deadline, whatever arrives until then."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -64,7 +64,7 @@ class _Timed:
         self._until, self._left = 0.0, 0
 
     def begin(self, seconds: float, size: int) -> None:
-        """Give the next reply so many seconds and bytes."""
+        """Set the limits in seconds and bytes for the next reply."""
         self._until, self._left = time.monotonic() + seconds, size
 
     def settimeout(self, seconds: float | None) -> None:
@@ -92,7 +92,7 @@ class _Timed:
         self._sock.close()
 
     def hang_up(self) -> None:
-        """Wake whoever waits for a byte."""
+        """Wake every waiting reader."""
         try:
             self._sock.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -100,14 +100,15 @@ class _Timed:
 
 
 class Wire(StdlibTransport):
-    """DSPy's transport for threads with a deadline and a size for every reply. Safe to use from many threads.
+    """DSPy's transport for threads, with a deadline and a size limit for every reply. Safe to use from many
+    threads.
 
     Args:
-        timeout: seconds without a byte that count as stalled.
+        timeout: seconds without a byte after which a reply is stalled.
         deadline: seconds for a whole reply, from the end of the request to its last byte.
-        connect: seconds for a connection to be made.
-        max_connections: exchanges at the same time; more wait.
-        trust_env: use the proxies of the environment.
+        connect: seconds for making a connection.
+        max_connections: parallel exchanges; more wait.
+        trust_env: use the environment's proxies.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class Wire(StdlibTransport):
         """Send a request and read the whole reply.
 
         Raises:
-            Unreachable: no connection, a broken one, or the time is over ("read timed out").
+            Unreachable: no connection, a broken one, or a timeout ("read timed out").
             TooLarge: see there.
             LeadsElsewhere: a redirect to another host, or more than ``MAX_REDIRECTS``.
         """
@@ -152,7 +153,7 @@ class Wire(StdlibTransport):
             return body.reply()
 
     def close(self) -> None:
-        """Close every connection; who waits on one is woken."""
+        """Close every connection; this wakes waiting readers."""
         for connection in list(self._pool._in_use):
             if isinstance(connection.sock, _Timed):
                 connection.sock.hang_up()
@@ -160,10 +161,10 @@ class Wire(StdlibTransport):
 
 
 class Body:
-    """The body of a reply as it comes, at most ``MAX_REPLY`` bytes of it.
+    """A reply's body as it arrives, at most ``MAX_REPLY`` bytes.
 
     Raises:
-        TooLarge: it is packed more than once (a few bytes may become any number), or too long.
+        TooLarge: it is too long, or compressed more than once (a few bytes may expand without limit).
     """
 
     def __init__(self, response: Any) -> None:
@@ -181,16 +182,16 @@ class Body:
         self._parts.append(chunk)
 
     def reply(self) -> WireReply:
-        """The whole of it."""
+        """The whole reply."""
         r = self._response
         return WireReply(r.status, r.reason, r.headers, b"".join(self._parts))
 
 
 def redirected(request: Any, reply: WireReply, left: int) -> Any:
-    """The request that a redirect leads to.
+    """The request to a redirect's target.
 
     Raises:
-        LeadsElsewhere: to another host, nowhere, or none is ``left``.
+        LeadsElsewhere: another host, no target, or no redirect ``left``.
     """
     location = next((v for k, v in reply.headers if k.lower() == "location"), "")
     target = urljoin(request.url, location)
@@ -200,14 +201,14 @@ def redirected(request: Any, reply: WireReply, left: int) -> Any:
 
 
 class _TimedReader:
-    """A stream reader whose reply must be over at a moment, whatever arrives until then."""
+    """A stream reader whose reply must end by a deadline, whatever arrives until then."""
 
     def __init__(self, reader: Any, wait: float) -> None:
         self._reader, self._wait = reader, wait
         self._until, self._left = 0.0, 0
 
     def begin(self, seconds: float, size: int) -> None:
-        """Give the next reply so many seconds and bytes."""
+        """Set the limits in seconds and bytes for the next reply."""
         self._until, self._left = time.monotonic() + seconds, size
 
     async def read(self, size: int) -> bytes:
@@ -224,7 +225,7 @@ class _TimedReader:
 
 
 class _OneWrite:
-    """A stream writer that sends head and body of a request together."""
+    """A stream writer that sends head and body of a request in one write."""
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer
@@ -243,7 +244,7 @@ class _OneWrite:
 
 
 class LoopWire(StdlibAsyncTransport):
-    """:class:`Wire` for one event loop. A task that is cancelled closes its connection."""
+    """:class:`Wire` for one event loop. A cancelled task closes its connection."""
 
     def __init__(
         self, *, timeout: float, deadline: float, connect: float = 10.0, max_connections: int = 256,
@@ -287,7 +288,7 @@ class LoopWire(StdlibAsyncTransport):
             return body.reply()
 
     def hang_up(self) -> None:
-        """Close every connection; must be called on its loop, or when that has ended."""
+        """Close every connection; call it on its loop, or after the loop has ended."""
         self._closed = True
         idle = [connection for found in self._pool._idle.values() for connection in found]
         for connection in [*idle, *self._pool._in_use]:
@@ -296,10 +297,10 @@ class LoopWire(StdlibAsyncTransport):
 
 
 class LoopWires:
-    """A :class:`LoopWire` per event loop that asks for one. Safe to use from many threads.
+    """A :class:`LoopWire` per event loop. Safe to use from many threads.
 
     Args:
-        settings: of each.
+        settings: the settings of each.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -308,7 +309,7 @@ class LoopWires:
         self._lock = threading.Lock()
 
     def of_loop(self) -> LoopWire:
-        """That of the running loop; those of loops that have ended are closed."""
+        """The running loop's wire; those of ended loops are closed."""
         loop = asyncio.get_running_loop()
         wire = self._wires.get(loop)
         if wire is None:
@@ -331,7 +332,8 @@ class LoopWires:
 
 def _same_host(old: str, new: str) -> bool:
     """Whether a key may follow a redirect: the same scheme, host and port, or HTTPS on the same host's
-    standard port in place of HTTP on its."""
+    standard port instead of HTTP on its standard port.
+    """
     try:
         a, b = urlsplit(old), urlsplit(new)
         ports = (a.port, b.port)
@@ -345,5 +347,5 @@ def _same_host(old: str, new: str) -> bool:
 
 
 def bare(url: str) -> str:
-    """An address without what may be a secret in it, at most 200 characters."""
+    """An address without possible secrets, at most 200 characters."""
     return url.rsplit("@", 1)[-1].split("?", 1)[0].split("#", 1)[0][:200]

@@ -194,7 +194,7 @@ class TagPiece:
         }
 
     def _tag(self, source: str, what: Any, target: Place, counts: Counts) -> list[dict[str, Any]]:
-        """Rows of a piece: those already in its partition, and the others, tagged now and written with them."""
+        """Rows of a piece: those already in its partition, and the others, which are tagged now."""
         import pyarrow
         from pyarrow import parquet
 

@@ -17,7 +17,7 @@ CUTS = (1, 10, 50)
 
 @dataclass(frozen=True)
 class Group:
-    """Some of the scored facts: their number, recall at :data:`CUTS` and mean reciprocal rank, all in [0, 1]."""
+    """Some of the scored facts: their number, recall at :data:`CUTS` and MRR, in [0, 1]."""
 
     name: str
     facts: int
@@ -55,7 +55,7 @@ def score_tags(
     thresholds: Thresholds | None,
     seen: Mapping[str, Mapping[str, bool]],
 ) -> Score:
-    """Score the tags with known concepts; ``seen`` maps fact ids to what others' precedents have of the fact."""
+    """Score the tags with known concepts; ``seen`` says by fact id what others' precedents have."""
     scored = [t for t in tags if t.fact.fact_id in golds.scored]
     accepted: tuple[Acceptance, ...] = ()
     if thresholds is not None and thresholds.least:

@@ -260,7 +260,7 @@ def _together(tagged: Sequence[Tagged], folds: Sequence[frozenset[str]], towers:
 def draw_tables(
     tagged: Sequence[Tagged], folds: Sequence[frozenset[str]], settings: TrainSettings
 ) -> list[list[Tagged]]:
-    """The lines of some source contexts of the folds' groups, drawn at random, about equally many per group."""
+    """The lines of some source contexts, drawn at random, about equally many per group."""
     inside = frozenset().union(*folds)
     contexts: dict[tuple[str, str], dict[Any, Tagged]] = {}
     for one in tagged:

@@ -134,7 +134,7 @@ def _wanted(mention: NoteMention, code: str, coder: Coder) -> tuple[str, list[st
 
 
 def _find(code: str, taxonomy: Taxonomy) -> tuple[str, list[str]] | None:
-    """A code as written in the taxonomy, and its billable codes if it is a category; None if it is neither."""
+    """A code as written in the taxonomy, and its billable codes if it is a category; None if neither."""
     asked = code if code in taxonomy or "." in code or len(code) <= 3 else f"{code[:3]}.{code[3:]}"
     if asked in taxonomy:
         return asked, []
