@@ -141,12 +141,14 @@ def train_towers(
 
 def reduced(features: Vectors, concepts: Vectors, kept: int) -> tuple[Vectors, Vectors]:
     """Vectors of fewer dimensions whose products are as near as can be to those of all features and all
-    concepts: shapes (features, kept) and (concepts, kept); as they are where they have no more."""
+    concepts: shapes (features, kept) and (concepts, kept), of fewer than ``kept`` where there are not so many
+    features or concepts; as they are where they have no more."""
     if kept >= features.shape[1]:
         return features, concepts
     left, left_triangle = np.linalg.qr(features.astype(np.float64))
     right, right_triangle = np.linalg.qr(concepts.astype(np.float64))
-    turned, sizes, back = np.linalg.svd(left_triangle @ right_triangle.T)
+    turned, sizes, back = np.linalg.svd(left_triangle @ right_triangle.T, full_matrices=False)
+    kept = min(kept, len(sizes))
     root = np.sqrt(sizes[:kept])
     few = left @ turned[:, :kept] * root, right @ back.T[:, :kept] * root
     return few[0].astype(np.float32), few[1].astype(np.float32)

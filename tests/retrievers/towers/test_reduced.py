@@ -29,3 +29,10 @@ def test_vectors_that_are_short_enough_stay_as_they_are():
     few = reduced(features, concepts, 2)
     assert few[0] is features
     assert few[1] is concepts
+
+
+def test_fewer_concepts_than_dimensions_keep_every_product():
+    features, concepts = vectors(99, 96, 7), vectors(7, 96, 8)
+    few = reduced(features, concepts, 64)
+    assert [v.shape for v in few] == [(99, 7), (7, 7)]
+    np.testing.assert_allclose(few[0] @ few[1].T, features @ concepts.T, rtol=1e-3, atol=1e-3)
