@@ -7,13 +7,16 @@ unspecified needs no saying.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..signatures.types import Concept
 from ..signatures.wording import Wording
+from .sayings import FIRST_ENCOUNTER, UNSAID_SIDE, MentionSides, laterality, sides_of
 
 LONG = 160
 """Characters of a term, at most."""
@@ -28,18 +31,34 @@ _UNSAID = re.compile(
 """What a mention need not say: the encounter, and a stage that may be unspecified."""
 
 _WITHOUT = re.compile(r"\bwithout\b[^,]*", re.IGNORECASE)
-_RANGE = re.compile(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)")
+_COURSES = re.compile(r"\b(acute|subacute|chronic), (acute|subacute|chronic)\b", re.IGNORECASE)
+"""Courses of which an index path means either."""
+
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?)| or (less|more|greater)\b)")
 _DECIMAL = re.compile(r"\d+\.\d+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
+_ORGANS = "eye ear"
+"""Parts that a side names, of which codes without a side say nothing."""
+
+
+_VISIT = "follow-up followup visit aftercare subsequent encounter routine delayed healing healed"
+"""How a mention says that its encounter is a later one; a term need not."""
+
+
+def _head(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]{4,}", text.lower()))
+
+
 class Term(NamedTuple):
     """The stems that a mention must have to be this term, those that it may have, and ranges of numbers of
-    which one must be met."""
+    which one must be met. ``without``: the stems of what the term excludes, which need no saying."""
 
     needed: frozenset[str]
     may: frozenset[str]
     ranges: tuple[tuple[float, float], ...] = ()
+    without: frozenset[str] = frozenset()
 
 
 class Fit(NamedTuple):
@@ -62,7 +81,7 @@ def read_term(text: str, wording: Wording) -> Term:
         may.extend(wording.stems(match[1] or match[2] or ""))
         return " "
 
-    plain = text
+    plain = _COURSES.sub(r"\1 (\2)", text)
     while "(" in plain or "[" in plain:
         plain, before = _BRACKETS.sub(taken, plain), plain
         if plain == before:  # a bracket that does not close
@@ -71,9 +90,10 @@ def read_term(text: str, wording: Wording) -> Term:
     if unsaid:
         may += wording.stems(" ".join(unsaid))
         plain = _UNSAID.sub(" ", plain)
+    without = frozenset(wording.stems(" ".join(_WITHOUT.findall(plain))))
     plain = _WITHOUT.sub(" ", plain)
     found = _RANGE.findall(plain)
-    ranges = tuple((float(low), float(high)) for low, high in found)
+    ranges = tuple(_range(*ends) for ends in found)
     segments = [wording.stems(s) for s in (_RANGE.sub(" ", plain) if found else plain).split(",")]
     needed = [s for segment in segments for s in segment]
     if segments and segments[0]:
@@ -82,7 +102,14 @@ def read_term(text: str, wording: Wording) -> Term:
         may += forms - set(segments[0])
         needed = [s for s in needed if s not in forms or s in segments[0]]
     spoken = frozenset(needed) - wording.optional
-    return Term(spoken, (frozenset(needed) | frozenset(may)) - spoken, ranges)
+    return Term(spoken, (frozenset(needed) | frozenset(may)) - spoken, ranges, without)
+
+
+def _range(one: str, other: str, beyond: str) -> tuple[float, float]:
+    number = float(one)
+    if beyond:
+        return (0.0, number) if beyond == "less" else (number, math.inf)
+    return number, float(other)
 
 
 def _any(text: str) -> bool:
@@ -122,46 +149,132 @@ class Terms:
 
     def fits(self, mention: str, concepts: Sequence[Concept]) -> list[Fit]:
         """How a mention fits each of some concepts. A term that several of them have (but for siblings) says
-        less of each."""
-        wording = self.wording
-        words = frozenset(wording.stems(_DECIMAL.sub(" ", mention)))
-        spoken = words - wording.optional or words
-        numbers = [float(n) for n in _NUMBER.findall(mention)]
-        decimals = len(_DECIMAL.findall(mention))
-        near = re.compile("|".join(map(re.escape, wording.beginnings(spoken)))).search if spoken else _any
-        near = near if not numbers else _any
+        less of each.
+
+        A side asks nothing of a concept that knows no sides. A concept of the mention's side has the terms of
+        the same concept without a side.
+        """
+        said = _Said(mention, self.wording)
         whose: Counter[str] = Counter()
-        fitting: list[list[tuple[str, float, int]]] = []
+        fitting: list[list[_Found]] = []
         parents: set[tuple[str, str]] = set()
+        unsided = self._unsided(said, concepts)
         for concept in concepts:
-            found = []
+            sides = sides_of(concept)
+            found: list[_Found] = []
             parent = str(concept.metadata.get("parent") or concept.id)
+            known = bool(sides) or UNSAID_SIDE in laterality(concept)
+            mine = bool(sides & said.sides)
             for text, small in self.of(concept):
-                if not near(small):
-                    continue
-                term = self._term(text)
-                met = sum(any(low <= n <= high for n in numbers) for low, high in term.ranges[:1])
-                inside = len(spoken & term.needed) + len(spoken & term.may) + min(met, decimals)
-                if not inside or not (term.needed or term.ranges):
-                    continue
-                covered = len(words & term.needed) + met
-                asked = len(term.needed) + len(term.ranges[:1])
-                value = inside * covered / ((len(spoken) + decimals) * asked)
-                if value > 0.0:
-                    found.append((text, value, len(spoken & term.needed) + met))
+                one = self._fit(said, text, small, mine or not known, mine)
+                if one is not None:
+                    found.append(one)
                     if (text, parent) not in parents:
                         parents.add((text, parent))
                         whose[text] += 1
+            if mine or (known and not sides and not said.sides):
+                others = unsided.get(self._plain(concept), ()) if mine else ()
+                more = [*(term for other in others for term in self.of(other)), *self._above(concept)]
+                found += [f for term in more if (f := self._fit(said, *term, True, mine)) is not None]
             fitting.append(found)
-        most = max((said for found in fitting for _, value, said in found if value == 1.0), default=0)
+        most = max((one.said for found in fitting for one in found if one.value == 1.0), default=0.0)
         return [_best(found, whose, most) for found in fitting]
 
+    def _fit(self, said: _Said, text: str, small: str, unsided: bool, mine: bool) -> _Found | None:
+        """How a term fits: one that need not say the side (``unsided``), of the mention's side (``mine``)."""
+        if not said.near(small):
+            return None
+        spare = self._side_words if unsided else frozenset[str]()
+        return said.fit(text, self._term(text), spare, self._one_sided if mine else frozenset())
 
-def _best(found: Sequence[tuple[str, float, int]], whose: Counter[str], most: int) -> Fit:
+    def _above(self, concept: Concept) -> list[tuple[str, str]]:
+        """The nearest heading above a concept of a side that does not name its side."""
+        path = next((p for p in concept.definition.split(" ; ") if " > " in p), "").split(" > ")
+        for heading in reversed(path[1:-1]):
+            if not MentionSides.of(heading).sides:
+                return [(heading, heading.lower())] if _head(heading) & _head(concept.label) else []
+        return []
+
+    @cached_property
+    def _side_words(self) -> frozenset[str]:
+        return frozenset(self.wording.stems("right left bilateral bilaterally both unilateral"))
+
+    @cached_property
+    def _one_sided(self) -> frozenset[str]:
+        """What a term of one side says besides, and a mention of that side need not."""
+        return frozenset(self.wording.stems("unilateral primary"))
+
+    def _unsided(self, said: _Said, concepts: Sequence[Concept]) -> Mapping[frozenset[str], list[Concept]]:
+        """The concepts whose side is not said, by the words of their labels but for sides."""
+        found: dict[frozenset[str], list[Concept]] = {}
+        for concept in concepts if said.sides else ():
+            if UNSAID_SIDE in laterality(concept):
+                found.setdefault(self._plain(concept), []).append(concept)
+        return found
+
+    def _plain(self, concept: Concept) -> frozenset[str]:
+        return frozenset(self.wording.stems(concept.label)) - self._side_words - self.wording.optional
+
+
+class _Found(NamedTuple):
+    """A term that fits a mention by ``value``, in [0, 1], and how many of the mention's words it says; half a
+    word less where it excludes something that the mention does not."""
+
+    text: str
+    value: float
+    said: float
+
+
+class _Said:
+    """What a mention says."""
+
+    def __init__(self, mention: str, wording: Wording) -> None:
+        told = MentionSides.of(mention)
+        self.sides = told.sides
+        self.words = frozenset(wording.stems(_DECIMAL.sub(" ", mention)))
+        self.spoken = self.words - wording.optional or self.words
+        later = told.encounter != FIRST_ENCOUNTER
+        self.visit = frozenset(wording.stems(_VISIT)) if later else frozenset[str]()
+        self.organs = frozenset(wording.stems(_ORGANS)) if self.sides else frozenset()
+        self.excludes = bool({"without", "no"} & self.words)
+        self.numbers = [float(n) for n in _NUMBER.findall(mention)]
+        self.decimals = len(_DECIMAL.findall(mention))
+        near = re.compile("|".join(map(re.escape, wording.beginnings(self.spoken)))).search
+        self.near = near if self.spoken and not self.numbers else _any
+
+    def fit(self, text: str, term: Term, spare: frozenset[str], unsaid: frozenset[str]) -> _Found | None:
+        """How a term fits; None where it shares nothing with the mention.
+
+        Args:
+            text, term: the term.
+            spare: words of the mention that the term need not have.
+            unsaid: words of the term that the mention need not.
+        """
+        needed = term.needed - (unsaid - self.words)
+        if not (needed or term.ranges):
+            return None
+        met = sum(any(low <= n <= high for n in self.numbers) for low, high in term.ranges[:1])
+        known = needed | term.may | (term.without if self.excludes else frozenset())
+        spare = (spare | self.organs if spare else spare) | self.visit
+        spoken = self.spoken - (spare - known)
+        length = len(spoken) + self.decimals
+        if not length:
+            return None
+        covered = len(self.words & needed) + met
+        inside = min(len(spoken & known) + met, length)
+        value = inside * covered / (length * (len(needed) + len(term.ranges[:1])))
+        if not value > 0.0:
+            return None
+        excluded = bool(term.without) and not self.excludes
+        said = len(spoken & (known - term.may)) + met - excluded / 2
+        return _Found(text, value, said)
+
+
+def _best(found: Sequence[_Found], whose: Counter[str], most: float) -> Fit:
     """The best of a concept's terms; ``most`` is how many words a term that is the mention has at most."""
     alike = named = 0.0
     for text, value, said in found:
-        shared = value / whose[text]
+        shared = value / max(whose[text], 1)
         alike = max(alike, shared)
         if value == 1.0 and said == most:
             named = max(named, shared)

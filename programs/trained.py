@@ -7,7 +7,7 @@ import itertools
 import threading
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import dspy
@@ -27,6 +27,7 @@ from .evidence import CandidateTable, Known, gather
 from .generate import Generator
 from .learned import CleanTowers, Learned, signs, sure
 from .logit import Logit
+from .misspelled import AnyWord, Speller
 from .precedents import describe
 from .serialize import Serializer
 from .terms import Terms
@@ -48,13 +49,15 @@ BLOCK = 100
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """What speaks for each candidate of a fact, and where it comes from."""
+    """What speaks for each candidate of a fact, and where it comes from; ``default``: what a worded mention's
+    words find together with :data:`DEFAULT`."""
 
     fact: Fact
     judge: CleanTowers
     evidence: CandidateTable
     queries: Sequence[Query]
     vote: Vote
+    default: Ranking
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ class Alone(Gathered):
     def of(cls, gathered: Gathered, logit: Logit) -> Alone:
         scores = logit.scores(gathered.evidence.table)
         places = np.lexsort((np.array(gathered.evidence.ids, dtype=str), -scores))
-        parts = {name: getattr(gathered, name) for name in ("fact", "judge", "evidence", "queries", "vote")}
+        parts = {f.name: getattr(gathered, f.name) for f in fields(Gathered)}
         return cls(**parts, places=places, scores=scores[places])
 
 
@@ -83,7 +86,8 @@ class Trained(Program):
         generator: makes the phrase book's queries.
         serializer, taxonomy, config: as for every program.
         beside: the facts of the same source context; None: each is judged alone.
-        wording: how mentions write what the taxonomy words otherwise; they are read in its words.
+        wording: how mentions write what the taxonomy words otherwise; they are read in its words. A word
+            that the retriever's ``vocabulary`` lacks, where it has one, is read as the one word like it.
 
     The prediction's ``confidence`` is the probability that the first concept is right; None where the model
     has too few companies to tell.
@@ -113,6 +117,7 @@ class Trained(Program):
         self.precedents, self.learned, self.generator, self.beside = precedents, learned, generator, beside
         self.terms = Terms(wording or Wording())
         self._known = Known(self.taxonomy)
+        self._speller = Speller(getattr(retriever, "vocabulary", AnyWord()))
         self._memo = _Memo()
 
     async def aforward(self, fact: Fact) -> dspy.Prediction:
@@ -120,9 +125,12 @@ class Trained(Program):
         trace = self.start()
         with trace.timed("rank"):
             alone, ranking = self._judged(fact)
-        queries = [Query(self.serializer.locus(fact), name) for name in alone.evidence.rankings]
+        rankings = dict(alone.evidence.rankings)
+        if len(alone.default):
+            rankings["default"] = alone.default
+        queries = [Query(self.serializer.locus(fact), name) for name in rankings]
         known = {q.form: q for q in alone.queries}
-        trace.retrieved([known.get(q.form, q) for q in queries], list(alone.evidence.rankings.values()))
+        trace.retrieved([known.get(q.form, q) for q in queries], list(rankings.values()))
         if alone.judge.towers is None:
             trace.count("silent_towers")
         near = alone.vote.nearest(self.config.shown)
@@ -139,7 +147,8 @@ class Trained(Program):
         """What speaks for each candidate of a fact."""
         scope = self.config.scope
         if worded(fact):
-            fact = fact.model_copy(update={"value": self.terms.wording.expand(fact.value)})
+            read = self.terms.wording.expand(fact.value)
+            fact = fact.model_copy(update={"value": self._speller.correct(read)})
         judge = self.learned.judge(fact, scope)
         named = bool(company_key(fact.company or ""))
         vote = self.precedents.vote(fact, "others" if named or scope == "others" else "own")
@@ -148,10 +157,10 @@ class Trained(Program):
         wheres = [Where(datatype=fact.datatype)] * len(queries)
         found = self.retriever.search([q.text for q in queries], self.config.K, wheres)
         searched = {q.form: r for q, r in zip(queries, found, strict=True)}
-        more: Sequence[str] = ()
+        default = Ranking.of([])
         if worded(fact):
-            [default] = self.retriever.search([f"{fact.value} {DEFAULT}"], DEFAULTS, wheres[:1])
-            more = default.ids
+            words = " ".join(self.terms.wording.spoken(fact.value)) or fact.value
+            [default] = self.retriever.search([f"{words} {DEFAULT}"], DEFAULTS, wheres[:1])
         evidence = gather(
             fact,
             self._known,
@@ -161,9 +170,9 @@ class Trained(Program):
             searched,
             None if own is None else own.ranking(self.config.K),
             self.terms,
-            more,
+            default.ids,
         )
-        return Gathered(fact, judge, evidence, queries, own or vote)
+        return Gathered(fact, judge, evidence, queries, own or vote, default)
 
     def _queries(self, fact: Fact) -> list[Query]:
         """The locus query, and the phrase book's one or two."""

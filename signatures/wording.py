@@ -29,7 +29,13 @@ _ENDINGS = (
 )  # fmt: skip
 _KEPT = frozenset({"itis", "osis", "emia", "ism"})
 _LEAST = 5
-_SPELLED = (("aem", "em"), ("oed", "ed"), ("oes", "es"), ("oea", "ea"), ("umour", "umor"), ("haem", "hem"))
+_BRITISH = {
+    "aem": "em", "aec": "ec", "paed": "ped", "aesth": "esth", "aeti": "eti", "oedema": "edema",
+    "oesoph": "esoph", "oestr": "estr", "oea": "ea", "foet": "fet", "coeli": "celi", "umour": "umor",
+    "aviour": "avior", "colour": "color", "labour": "labor", "sulph": "sulf", "leucocyt": "leukocyt",
+    "leucop": "leukop", "centre": "center", "fibre": "fiber",
+}  # fmt: skip
+_SPELLED = re.compile("|".join(sorted(_BRITISH, key=len, reverse=True)), re.IGNORECASE)
 
 
 class _WordingTable(BaseModel):
@@ -42,12 +48,21 @@ class _WordingTable(BaseModel):
     abbreviations: Mapping[str, str] = {}
 
 
+def american(text: str) -> str:
+    """A text with British forms of medical words in American spelling (``haemorrhage``, ``oedema``)."""
+
+    def spelled(match: re.Match[str]) -> str:
+        found = _BRITISH[match[0].lower()]
+        return found.capitalize() if match[0][0].isupper() else found
+
+    return _SPELLED.sub(spelled, text)
+
+
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """A word of :data:`~.tokenize.tok` without the ending that tells a noun from its adjective, in American
     spelling: ``diabetes`` and ``diabetic`` are one, ``nephritis`` and ``nephrosis`` are two."""
-    for british, american in _SPELLED:
-        word = word.replace(british, american)
+    word = american(word)
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST:
             return word if ending in _KEPT else word[: -len(ending)]
@@ -96,16 +111,21 @@ class Wording:
         return re.compile(rf"(?<![^\W_])(?:{'|'.join(exact)})(?![^\W_])"), known
 
     def expand(self, text: str) -> str:
-        """The text in the taxonomy's words; itself where nothing of it is known."""
+        """The text in the taxonomy's words and spelling; itself where nothing of it is known."""
         pattern, known = self._written
         if pattern is None:
             return text
+        text = american(text)
         for _ in range(2):  # an abbreviation may stand for a saying
             found = pattern.sub(lambda m: known[m[0].lower()], text)
             if found == text:
                 break
             text = found
         return text
+
+    def spoken(self, text: str) -> list[str]:
+        """The words of a text that a term must have: those of ``may`` left out."""
+        return [run for run in text.split() if not self.optional.issuperset(self._stems_of(run))]
 
     def stems(self, text: str) -> list[str]:
         """The stems of a text in their order, of the words that stand for others."""

@@ -101,3 +101,92 @@ def test_what_a_code_has_against_a_mention():
     assert MentionSides.of("CKD stage III").against(fourth) == (False, False, False, True)
     assert MentionSides.of("CKD stage IV").against(fourth) == (False, False, False, False)
     assert MentionSides.of("acute kidney disease").against(fourth)[3]
+
+
+UNSAID = {"parent": "H66.9", "laterality": ["unspecified_side"]}
+SIDED = [
+    concept("H66.90", "Otitis media, unspecified ear", "Otitis (acute), media, acute, subacute", **UNSAID),
+    concept("H66.92", "Otitis media, left ear", parent="H66.9", laterality=["left"]),
+    concept("H65.02", "Acute serous otitis media, left ear", parent="H65.0", laterality=["left"]),
+]
+
+
+def test_a_code_of_the_mentions_side_has_the_terms_of_the_one_without_a_side():
+    named = [fit.named for fit in TERMS.fits("acute otitis media, left", SIDED)]
+    assert named == [0.0, 1.0, 0.0]
+    assert best("acute otitis media", SIDED) == 0
+
+
+def test_a_heading_that_names_no_side_is_a_term_of_the_codes_below_it():
+    codes = [
+        Concept(
+            id=id_,
+            label=f"Carpal tunnel syndrome, {side} upper limb",
+            definition=f"Chapter > Carpal tunnel syndrome > Carpal tunnel syndrome, {side} upper limb",
+            metadata={"parent": "G56.0", "laterality": [field]},
+        )
+        for id_, side, field in (
+            ("G56.00", "unspecified", "unspecified_side"),
+            ("G56.01", "right", "right"),
+            ("G56.02", "left", "left"),
+        )
+    ]
+    assert best("right carpal tunnel syndrome", codes) == 1
+    assert best("carpal tunnel syndrome", codes) == 0
+
+
+def test_a_side_asks_nothing_of_a_code_that_knows_none():
+    codes = [
+        concept("H40.9", "Unspecified glaucoma", laterality=["no_side"]),
+        concept("H44.512", "Absolute glaucoma, left eye", laterality=["left"]),
+        concept("L03.90", "Cellulitis, unspecified", laterality=["no_side"]),
+        concept("L03.116", "Cellulitis of left leg", laterality=["left"]),
+    ]
+    assert best("cellulitis of left leg", codes) == 3
+    codes = codes[:2]
+    assert [fit.named for fit in TERMS.fits("glaucoma, left eye", codes)] == [1.0, 0.0]
+
+
+def test_a_term_that_excludes_what_is_not_said_stands_behind_one_that_does_not():
+    codes = [
+        concept("K64.0", "First degree hemorrhoids", "Hemorrhoids (bleeding) without prolapse"),
+        concept("K64.9", "Unspecified hemorrhoids"),
+    ]
+    assert [fit.named for fit in TERMS.fits("hemorrhoids", codes)] == [0.0, 1.0]
+    assert [fit.named for fit in TERMS.fits("hemorrhoids without prolapse", codes)] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(("said", "place"), [("41", 1), ("43.2", 1), ("17", 0), ("72.5", 2), ("71", 2)])
+def test_a_number_of_any_form_is_met_by_its_range(said, place):
+    labels = ("19.9 or less", "40.0-44.9", "70 or greater")
+    codes = [
+        concept(f"Z68.{n}", f"Body mass index (BMI) {label}, adult", parent=f"Z68.{n}")
+        for n, label in enumerate(labels)
+    ]
+    named = [fit.named for fit in TERMS.fits(CLINICAL.expand(f"BMI {said}"), codes)]
+    assert named == [float(n == place) for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("mention", "label", "against"),
+    [
+        ("fracture of tibia", "initial encounter for closed fracture", False),
+        ("fracture of tibia", "initial encounter for open fracture type I or II", True),
+        ("open fracture of tibia", "initial encounter for open fracture type I or II", False),
+        ("open fracture of tibia", "initial encounter for closed fracture", True),
+        ("healing fracture", "subsequent encounter for closed fracture with routine healing", False),
+        ("healing fracture", "subsequent encounter for closed fracture with delayed healing", True),
+        ("fracture, non-union", "subsequent encounter for closed fracture with nonunion", False),
+        ("fracture, non-union", "subsequent encounter for closed fracture with routine healing", True),
+    ],
+)
+def test_a_fracture_is_closed_and_heals_unless_the_mention_says_otherwise(mention, label, against):
+    encounter = ["initial_encounter" if label.startswith("initial") else "subsequent_encounter"]
+    code = concept("S82", f"Fracture of tibia, {label}", encounter=encounter)
+    assert MentionSides.of(mention).against(code)[2] is against
+
+
+def test_words_of_a_later_visit_need_not_stand_in_a_term():
+    codes = [concept("S62.102D", "Fracture of wrist", laterality=["no_side"])]
+    assert TERMS.fits("wrist fracture, follow-up with routine healing", codes)[0].named == 1.0
+    assert TERMS.fits("wrist fracture with infection", codes)[0].named == 0.0

@@ -18,6 +18,14 @@ CLINICAL = load_wording("icd10cm")
         ("CHF", "heart failure"),
         ("h/o UTI", "history of urinary tract infection"),
         ("MIld pain", "MIld pain"),
+        ("L knee pain", "left knee pain"),
+        ("L4 radiculopathy", "L4 radiculopathy"),
+        ("L-spine stenosis", "lumbar spine stenosis"),
+        ("CKD 4", "chronic kidney disease, stage 4"),
+        ("CKD IIIb", "chronic kidney disease, stage 3"),
+        ("Bilat cataracts", "bilateral cataracts"),
+        ("Haemoptysis and leg oedema", "Hemoptysis and localized edema"),
+        ("swollen toes", "swollen toes"),
         ("distal radius fracture", "lower end of radius fracture"),
     ],
 )
@@ -32,7 +40,13 @@ def test_a_text_without_abbreviations_is_itself():
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("diabetes", "diabetic"), ("hypertension", "hypertensive"), ("anaemia", "anemia"), ("tumour", "tumor")],
+    [
+        ("diabetes", "diabetic"),
+        ("hypertension", "hypertensive"),
+        ("anaemia", "anemia"),
+        ("tumour", "tumor"),
+        ("gynaecological", "gynecological"),
+    ],
 )
 def test_forms_of_a_word_have_one_stem(one, other):
     assert stem(one) == stem(other)

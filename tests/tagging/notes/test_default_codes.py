@@ -11,6 +11,17 @@ CODES = {
     "Sprain of right ankle": "S93.401A",
     "BMI 34.2": "Z68.34",
     "pneumonia": "J18.9",
+    "pnuemonia": "J18.9",
+    "BMI 41": "Z68.41",
+    "R carpal tunnel syndrome": "G56.01",
+    "acute otitis media, left": "H66.92",
+    "OA of both knees": "M17.0",
+    "bilateral cataracts": "H26.9",
+    "haemorrhoids": "K64.9",
+    "displaced fracture of the right femoral neck": "S72.001A",
+    "open fracture of shaft of right tibia": "S82.201B",
+    "Lt wrist fracture, follow-up with routine healing": "S62.102D",
+    "s/p CABG": "Z95.1",
 }
 
 
@@ -18,8 +29,8 @@ CODES = {
 def codes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("note")
     (folder / "note.txt").write_text("\n".join(f"- {mention}" for mention in CODES))
-    (folder / "m.csv").write_text("\n".join(["mention", *CODES]))
-    return Tagger("icd10cm-2018").code_note(folder / "note.txt", folder / "m.csv")
+    (folder / "m.tsv").write_text("\n".join(["mention", *CODES]))
+    return Tagger("icd10cm-2018").code_note(folder / "note.txt", folder / "m.tsv")
 
 
 def test_a_term_that_is_the_mention_is_its_code(codes):
