@@ -1,1 +1,1 @@
-"""Data folders, facts, questions and corpora, as they are read; what is bundled."""
+"""Data folders, facts, questions and corpora, and the bundled data."""

@@ -1,4 +1,4 @@
-"""What the user's own tables call what abduce reads."""
+"""Names of the columns in the user's tables."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Columns:
     """The headings of the user's tables.
 
     Args:
-        names: a name of :data:`TAXONOMY` or :data:`ROWS` to the heading that stands for it.
-        text: the columns of a table of rows that are the text to tag, in order.
+        names: maps a name of :data:`TAXONOMY` or :data:`ROWS` to the table's heading.
+        text: the columns with the text to tag, in order.
 
     Raises:
-        InputError: a name that there is not, or an empty heading.
+        InputError: an unknown name, or an empty heading.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -41,10 +41,10 @@ class Columns:
 
     @classmethod
     def parse(cls, pairs: Sequence[str], text: Sequence[str] = ()) -> Columns:
-        """Of texts such as ``id=code``.
+        """Parse texts such as ``id=code``.
 
         Raises:
-            InputError: one without ``=``, a name twice, or see above.
+            InputError: a text without ``=``, a duplicate name, or an error as above.
         """
         names: dict[str, str] = {}
         for pair in pairs:

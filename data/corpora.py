@@ -27,7 +27,7 @@ def corpus_file(name: str, folder: DataFolder | None) -> Path:
     """The file of one of :data:`CORPORA`.
 
     Raises:
-        InputError: it is not there, or no folder is given.
+        InputError: it is missing, or no folder is given.
     """
     if name == WORKED_EXAMPLE:
         folder = DataFolder.of_package()
@@ -37,7 +37,7 @@ def corpus_file(name: str, folder: DataFolder | None) -> Path:
 
 
 def load_corpus(name: str, folder: DataFolder | None = None) -> Corpus:
-    """A corpus.
+    """Load a corpus.
 
     Args:
         name: one of :data:`CORPORA` (from ``folder``); a file (JSONL, CSV, TSV, Parquet); a folder that
@@ -47,7 +47,7 @@ def load_corpus(name: str, folder: DataFolder | None = None) -> Corpus:
         folder: the data folder; only :data:`CORPORA` need one.
 
     Raises:
-        InputError: there is none, it is empty, or a row lacks its id or content.
+        InputError: it does not exist, it is empty, or a row lacks its id or content.
     """
     if name in CORPORA:
         return Corpus.load(corpus_file(name, folder), name)
@@ -91,7 +91,7 @@ def _folder_rows(path: Path) -> Iterator[tuple[int, Row]]:
 
 
 def _text_rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """Passages of a text file, or of all in a folder, numbered."""
+    """Numbered passages of a text file, or of all files in a folder."""
     yield from enumerate((row for _, row in passages_of([path])), 1)
 
 

@@ -1,4 +1,4 @@
-"""What differs between domains: the files, the schema and the serializer. Programs know none of it."""
+"""The differences between domains: files, schema and serializer. Programs do not depend on them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class Domain:
         taxonomy: name of its inventory (``us-gaap-2024``).
         inventory: the inventory's file in the folder.
         schema: name of the dimension schema.
-        profiles: the file of the inventory's category profiles in the folder, where it may have one.
-        indexed: parts of a concept that make its document text.
+        profiles: the file of the inventory's category profiles in the folder, if any.
+        indexed: the parts of a concept in its document text.
         serializer: how facts become text.
         splits: split name to the file of its facts.
-        load: reads the inventory file under the taxonomy's name, whole or what the evaluation ranks of it;
-            None: any JSONL or CSV taxonomy, always whole.
-        fact_fields, context_fields: our name of a field to the name that the domain's files use.
-        fact_constants: fields that every fact of the domain has and its files do not state.
-        groups: group of an example (what reports break down by) to the field of its fact.
-        apart: group values whose examples get a table of their own beside the whole.
-        precedents: splits whose facts are the domain's already-tagged ones.
-        judged: splits whose facts experiments judge: nothing is fitted on their companies (or cases).
-        companies: whether its facts belong to companies, whose precedents scope ``others`` leaves out.
-        numeric: the datatypes whose values are printed as numbers: what a number of a document can be where
-            its datatype is not known.
+        load: reads the inventory file under the taxonomy's name, either whole or the part that the evaluation
+            ranks; None: any JSONL or CSV taxonomy, always whole.
+        fact_fields, context_fields: map our field names to those in the domain's files.
+        fact_constants: fields that are the same for every fact of the domain and not in its files.
+        groups: map an example's group (for breakdowns in reports) to a field of its fact.
+        apart: group values whose examples also get a separate table.
+        precedents: splits whose facts serve as precedents.
+        judged: splits that experiments evaluate: nothing is fitted on their companies (or cases).
+        companies: whether its facts belong to companies, which scope ``others`` leaves out.
+        numeric: the datatypes whose values are printed as numbers: the candidates for a number with an
+            unknown datatype.
     """
 
     name: str

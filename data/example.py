@@ -1,4 +1,4 @@
-"""One fact or question of a data set, with its gold answer, and fingerprints of what decides results."""
+"""One fact or question of a data set with its gold answer, and fingerprints of what results depend on."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Example:
     Args:
         id: unique in the example set.
         inputs: the program's keyword arguments, ``{"fact": fact}`` or ``{"question": question}``.
-        gold: the right id (or ids), never shown to a program that is no oracle.
-        cluster: what intervals resample: the source context's id, or the question's text. Empty: the
-            example stands alone.
-        groups: fields that the report breaks results down by (modality, datatype, subject ...).
-        version: the fingerprint of inputs and gold, where the caller has it at hand; computed otherwise.
+        gold: the right id (or ids); only oracles see it.
+        cluster: the unit that intervals resample: the source context's id, or the question's text. Empty: the
+            example is a separate unit.
+        groups: fields for breakdowns in the report (modality, datatype, subject ...).
+        version: the fingerprint of inputs and gold, if already known; computed otherwise.
     """
 
     id: str
@@ -50,11 +50,11 @@ _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_ST
 
 
 def fingerprint(value: Any) -> str:
-    """32 hexadecimal digits of a JSON-able value (pydantic models, tuples, sets and arrays included); the
-    order of keys does not matter.
+    """32 hexadecimal digits of a JSON-able value (also pydantic models, tuples, sets and arrays); the order
+    of keys does not matter.
 
     Raises:
-        TypeError: something in it has no JSON form.
+        TypeError: a part has no JSON form.
     """
     text = orjson.dumps(value, default=_as_json, option=_OPTIONS)
     return hashlib.blake2b(text, digest_size=16).hexdigest()

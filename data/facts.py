@@ -1,4 +1,4 @@
-"""Facts files and source contexts: JSONL or CSV in, examples out."""
+"""Read facts files and source contexts (JSONL or CSV) as examples."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .parquet import read_parquet
 
 
 def _renamed(row: Row, fields: Mapping[str, str]) -> Row:
-    """A row with our names: what a file calls otherwise is found under our name too."""
+    """A row that also has our names for the file's fields."""
     return row | {ours: row[theirs] for ours, theirs in fields.items() if theirs in row and ours not in row}
 
 
 def read_contexts(path: Path, fields: Mapping[str, str] | None = None) -> dict[str, SourceContext]:
     """Source contexts by id, from JSONL with ``context_id`` and ``source_context``.
 
-    ``fields`` maps these names to those that the file uses.
+    ``fields`` maps these names to those in the file.
     """
     found: dict[str, SourceContext] = {}
     for line, given in read_jsonl(path):
@@ -62,21 +62,21 @@ def read_facts(
     need_gold: bool = False,
     domain: Domain | None = None,
 ) -> Iterator[Example]:
-    """Facts of a JSONL, CSV or Parquet file, one after the other.
+    """Yield the facts of a JSONL, CSV or Parquet file.
 
-    A fact has a ``fact_id``, a ``value`` and a source context: inline as ``source_context``, or by
-    ``context_id`` from ``contexts`` (where not given: the file ``contexts.jsonl`` or
-    ``contexts.jsonl.gz`` beside it). ``gold`` is read where it is there and kept apart from the fact.
+    A fact has a ``fact_id``, a ``value`` and a source context, which is inline as ``source_context`` or found
+    by ``context_id`` in ``contexts`` (default: the file ``contexts.jsonl`` or ``contexts.jsonl.gz`` in the
+    same folder). ``gold`` is optional and kept separate from the fact.
 
     Args:
         path: the facts file.
         contexts: source contexts by id.
-        bad: where given, a bad fact is appended here and passed over.
+        bad: if given, bad facts are appended here and skipped.
         need_gold: a fact without ``gold`` is bad.
-        domain: whose field names, constants and groups the file's facts have.
+        domain: gives the file's field names, constants and groups.
 
     Raises:
-        InputError: names the file, line and field of what is wrong.
+        InputError: names the file, line and field of the error.
     """
     path = Path(path)
     if contexts is None:
@@ -104,8 +104,9 @@ def read_facts(
 
 
 def contexts_beside(path: Path, domain: Domain | None = None) -> dict[str, SourceContext]:
-    """The source contexts of ``contexts.jsonl`` or ``contexts.jsonl.gz`` beside a facts file; none where
-    there is no such file."""
+    """The source contexts of ``contexts.jsonl`` or ``contexts.jsonl.gz`` next to a facts file; empty without
+    such a file.
+    """
     beside = [path.parent / name for name in ("contexts.jsonl", "contexts.jsonl.gz")]
     fields = None if domain is None else domain.context_fields
     return next((read_contexts(p, fields) for p in beside if os.path.isfile(p)), {})
@@ -118,7 +119,7 @@ def keep_facts(
     need_gold: bool = False,
     domain: Domain | None = None,
 ) -> KeptFacts:
-    """:func:`read_facts`, all of them, in some bytes of memory per fact."""
+    """All facts of :func:`read_facts`, with a few bytes of memory per fact."""
     if contexts is None:
         contexts = contexts_beside(Path(path), domain)
     return KeptFacts(read_facts(path, contexts, bad, need_gold, domain), contexts)
@@ -129,7 +130,7 @@ def _rows(path: Path, bad: list[InputError] | None = None) -> Iterator[tuple[int
 
 
 def _line_of(id_: str, path: Path) -> int:
-    """The first line of a facts file that has an id."""
+    """The first line of a facts file with an id."""
     return next((line for line, row in _rows(path) if str(row.get("fact_id")) == id_), 0)
 
 

@@ -20,13 +20,13 @@ def read_fincl(path: Path, located: Path, bad: list[InputError] | None = None) -
 
     Args:
         path: ``FinCL-eval-subset.csv`` (context, category, entity, entity_type, query, answer).
-        located: the row and column headers of each fact, by its index in the CSV; a fact that could not
-            be located has none. A mention's place that does not hold its value (it was located in another
-            text) gives way to the only place that does, if there is just one.
-        bad: where given, a bad fact is appended here and passed over.
+        located: the row and column headers of each fact, by its index in the CSV; a fact that could not be
+            located has none. If a mention's place does not hold its value (it was located in another text),
+            the only place that does is used, if there is exactly one.
+        bad: if given, bad facts are appended here and skipped.
 
     Raises:
-        InputError: names the file, line and field of what is wrong.
+        InputError: names the file, line and field of the error.
     """
     headers = {row["fincl_index"]: row for _, row in read_jsonl(located)}
     for index, (line, row) in enumerate(read_csv(path)):

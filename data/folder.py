@@ -24,17 +24,17 @@ ENVIRONMENT = "ABDUCE_DATA"
 
 @dataclass(frozen=True)
 class DataFolder:
-    """A folder of the data layout. ``bundled`` says that it is the one inside the package."""
+    """A folder of the data layout. ``bundled``: it is the one inside the package."""
 
     root: Path
     bundled: bool = False
 
     @classmethod
     def find(cls, given: str | Path | None = None) -> DataFolder:
-        """The folder that ``--data`` or ``ABDUCE_DATA`` names, else the bundled one.
+        """The folder given by ``--data`` or ``ABDUCE_DATA``, else the bundled one.
 
         Raises:
-            InputError: the named folder is not there.
+            InputError: the folder does not exist.
         """
         chosen = given or os.environ.get(ENVIRONMENT)
         if not chosen:
@@ -48,14 +48,14 @@ class DataFolder:
 
     @classmethod
     def of_package(cls) -> DataFolder:
-        """The data that come with abduce."""
+        """The bundled data."""
         return cls(Path(str(resources.files(__package__) / "bundled")), bundled=True)
 
     def __str__(self) -> str:
         return "the data bundled with abduce" if self.bundled else str(self.root)
 
     def file(self, *parts: str) -> Path:
-        """A file of the folder, by its path; the same name without ``.gz`` is found too.
+        """A file of the folder, by its path; the same name without ``.gz`` also matches.
 
         Raises:
             InputError: neither is there.
@@ -69,7 +69,7 @@ class DataFolder:
         raise InputError(f"no such file{hint}", file=path)
 
     def taxonomy(self, domain: Domain, whole: bool = False) -> Taxonomy:
-        """The inventory of a domain: what its evaluation ranks, or the ``whole`` release."""
+        """The inventory of a domain: the part that its evaluation ranks, or the ``whole`` release."""
         path = self.file(domain.name, domain.inventory)
         if domain.load is not None:
             taxonomy = domain.load(path, domain.taxonomy, whole)
@@ -85,7 +85,7 @@ class DataFolder:
         """The evaluation facts of a split.
 
         Raises:
-            InputError: no such split, or a bad fact where ``bad`` is not given.
+            InputError: no such split, or a bad fact if ``bad`` is not given.
         """
         if split not in domain.splits:
             known = ", ".join(domain.splits)
@@ -109,7 +109,7 @@ def domain_named(name: str) -> Domain:
 
 
 class Fingerprint:
-    """A digest of bytes that come in pieces; ``digits`` are its 32 hexadecimal digits."""
+    """A digest of bytes given in pieces; ``digits`` are its 32 hexadecimal digits."""
 
     def __init__(self) -> None:
         self._digest = hashlib.blake2b()
@@ -126,7 +126,7 @@ def file_fingerprint(path: Path) -> str:
     """A :class:`Fingerprint` of a file's bytes.
 
     Raises:
-        InputError: it is no readable regular file.
+        InputError: it is not a readable regular file.
     """
     found = Fingerprint()
     with open_outside(path, packed=False) as stream:
@@ -136,7 +136,7 @@ def file_fingerprint(path: Path) -> str:
 
 
 def bytes_fingerprint(data: bytes) -> str:
-    """The :func:`file_fingerprint` of a file that has these bytes."""
+    """The :func:`file_fingerprint` of a file with these bytes."""
     found = Fingerprint()
     found.update(data)
     return found.digits

@@ -34,18 +34,18 @@ COMPACT = (
 def load_inventory(path: str | Path, name: str = "icd10cm-2018", whole: bool = False) -> Taxonomy:
     """Read an ``icd10cm_fy*_taxonomy.jsonl.gz``, whole or compact.
 
-    The definition of a concept is its documentation, put together anew
-    (:func:`~abduce.data.icd10cm_fields.documentation`), and the fields that the ``icd10cm`` schema
-    reads are worked out where the file does not have them. Where the rows have no notes of the chapters,
-    they are taken from the ``_tabular_nodes`` file beside, if there is one.
+    The definition of a concept is its documentation, rebuilt
+    (:func:`~abduce.data.icd10cm_fields.documentation`). Missing fields of the ``icd10cm`` schema are derived.
+    Missing notes of the chapters are read from the ``_tabular_nodes`` file in the same folder, if there is
+    one.
 
     Args:
         path: the inventory file.
         name: the taxonomy's name.
-        whole: keep the codes that are not in the paper's CodiEsp inventory too.
+        whole: also keep the codes that are not in the paper's CodiEsp inventory.
 
     Raises:
-        InputError: names the file, line and field of what is wrong.
+        InputError: names the file, line and field of the error.
     """
     path = Path(path)
     rows: list[dict[str, Any]] = []
@@ -83,7 +83,7 @@ def concept_of(row: Mapping[str, Any]) -> Concept:
 
 
 def _add_chapter_notes(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Put the exclusion notes of its chapter into every row, in place."""
+    """Add the chapter's exclusion notes to every row, in place."""
     name = path.name.removesuffix(".gz").replace("_taxonomy", "_tabular_nodes")
     beside = [path.with_name(n) for n in (f"{name}.gz", name)]
     nodes = next((p for p in beside if p != path and os.path.isfile(p)), None)
@@ -99,5 +99,5 @@ def _add_chapter_notes(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def compact_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the inventory with the fields of :data:`COMPACT` alone; empty ones are left out."""
+    """A row of the inventory with only the fields of :data:`COMPACT`, without empty ones."""
     return {field: row[field] for field in COMPACT if row.get(field) not in (None, [], "")}

@@ -1,7 +1,7 @@
-"""What is worked out from a row of the inventory: its documentation text, and what a category profile needs.
+"""Fields derived from a row of the inventory: its documentation text, and the inputs of a category profile.
 
-The derived fields are ``chapter``, ``laterality``, ``encounter`` and ``modifiers``; they are worked out
-once for a whole inventory and stored with it. The vocabularies are those of the ``icd10cm`` schema.
+The derived fields are ``chapter``, ``laterality``, ``encounter`` and ``modifiers``. They are computed once
+for a whole inventory and stored with it. The vocabularies are those of the ``icd10cm`` schema.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 def chapter_of(code: str) -> str:
-    """The chapter that a code's category lies in, or an empty text."""
+    """The chapter of a code's category, or an empty text."""
     return next((chapter for first, last, chapter in CHAPTERS if first <= code[:3] <= last), "")
 
 
 class Laterality:
-    """The side that a label names, judged among the labels of its own inventory.
+    """The side in a label, judged among the labels of its inventory.
 
-    ``right``, ``left`` and ``bilateral`` are words of the label. A label says ``unspecified_side`` where
-    putting ``right`` or ``left`` for one of its ``unspecified`` gives another label of the inventory
-    (so ``unspecified upper limb`` does, ``unspecified fracture of skull`` does not).
+    ``right``, ``left`` and ``bilateral`` are words of the label. A label has ``unspecified_side`` if
+    replacing one of its ``unspecified`` by ``right`` or ``left`` gives another label of the inventory (true
+    for ``unspecified upper limb``, false for ``unspecified fracture of skull``).
 
     Args:
         labels: every label of the inventory.
@@ -92,7 +92,9 @@ class Laterality:
 
 
 def derived(row: Mapping[str, Any], laterality: Laterality) -> dict[str, Any]:
-    """The derived fields of a row with ``code``, ``label``, perhaps ``chapter`` and ``seventh_character``."""
+    """The derived fields of a row with ``code``, ``label``, and optional ``chapter`` and
+    ``seventh_character``.
+    """
     schema = load_schema("icd10cm")
     seventh = row.get("seventh_character") or {}
     meaning = str(seventh.get("meaning", "")) if isinstance(seventh, Mapping) else ""
@@ -106,7 +108,7 @@ def derived(row: Mapping[str, Any], laterality: Laterality) -> dict[str, Any]:
 
 
 def add_derived(rows: Sequence[dict[str, Any]]) -> None:
-    """Put the derived fields into every row of a whole inventory, in place."""
+    """Add the derived fields to every row of a whole inventory, in place."""
     laterality = Laterality(str(r["label"]) for r in rows)
     for row in rows:
         row |= derived(row, laterality)
@@ -115,7 +117,7 @@ def add_derived(rows: Sequence[dict[str, Any]]) -> None:
 def documentation(row: Mapping[str, Any], indexes: Sequence[str] = DOCUMENTED) -> str:
     """The documentation text of a row, its parts joined by `` ; ``, in the paper's order.
 
-    Inclusion terms, include notes, hierarchy path, index paths. Exclusion notes never.
+    Inclusion terms, include notes, hierarchy path, index paths; never exclusion notes.
     """
     parts = [*row.get("inclusion_terms", ()), *row.get("inclusion_terms_base", ())]
     parts += [n["note"] for n in row.get("include_notes_inherited", ())]

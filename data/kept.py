@@ -1,4 +1,4 @@
-"""Facts of a data set kept in a file without a name: some bytes of memory per fact."""
+"""Facts of a data set in an unnamed file, with a few bytes of memory per fact."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _BUFFER = 1 << 18
 
 
 class FactInputs(Mapping[str, Fact]):
-    """``{"fact": fact}``, with the fact as the JSON of its fields and its source context; it is made anew
-    each time it is asked for."""
+    """``{"fact": fact}``, stored as the JSON of the fact's fields and its source context; the fact is rebuilt
+    on each access.
+    """
 
     __slots__ = ("context", "fields")
 
@@ -45,13 +46,13 @@ class FactInputs(Mapping[str, Fact]):
 
 
 class KeptFacts(Sequence[Example]):
-    """Examples with :class:`FactInputs`, each read back from the file when it is asked for.
+    """Examples with :class:`FactInputs`, read back from the file on access.
 
-    The file has no name, and is gone with the process. Reading is safe from several threads.
+    The file has no name and disappears with the process. Reading is safe from several threads.
 
     Args:
-        examples: facts, taken one at a time.
-        contexts: source contexts that stay in memory; those of other facts are kept in the file too.
+        examples: facts, consumed one at a time.
+        contexts: source contexts that stay in memory; those of other facts are stored in the file too.
 
     Raises:
         InputError: the file cannot be written (a full disk).
@@ -112,7 +113,7 @@ class KeptFacts(Sequence[Example]):
 
 
 class Chosen(Sequence[Example]):
-    """Some of the examples of a sequence, by their places, each perhaps changed; none is held."""
+    """Examples of a sequence by position, each optionally changed; none is held in memory."""
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class Chosen(Sequence[Example]):
 
 
 class FactsOf(Sequence[Fact]):
-    """The facts of examples, each made when it is asked for, and perhaps changed."""
+    """The facts of examples, each built on access and optionally changed."""
 
     def __init__(
         self, examples: Sequence[Example], change: Callable[[Fact], Fact] = lambda fact: fact

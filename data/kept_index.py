@@ -1,4 +1,4 @@
-"""BM25 indexes of whole releases, kept by content: what takes seconds to build is built once on a machine."""
+"""BM25 indexes of whole releases, stored by content, so that each is built once per machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST = 5_000
 
 
 def indexes_folder() -> Path:
-    """Where indexes are kept: ``$ABDUCE_INDEXES``, else ``~/.cache/abduce/indexes``."""
+    """The folder of stored indexes: ``$ABDUCE_INDEXES``, else ``~/.cache/abduce/indexes``."""
     named = os.environ.get("ABDUCE_INDEXES")
     if named:
         return Path(named)
@@ -29,9 +29,9 @@ def indexes_folder() -> Path:
 
 
 def kept_release(domain: Domain, folder: DataFolder) -> tuple[Taxonomy, str]:
-    """A domain's whole release, and the folder of its BM25 index; an empty text where none can be kept.
+    """A domain's whole release, and the folder of its BM25 index; an empty text if none can be stored.
 
-    The index is built from the release's own file and named by what is in it, so a changed file has another.
+    The index is built from the release's file and named by its content, so a changed file gets another index.
 
     Raises:
         InputError: the data folder has no such release, or it cannot be read.

@@ -1,4 +1,4 @@
-"""The user's own data in an experiment file: the table ``[data]``."""
+"""Your own data in an experiment file: the table ``[data]``."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Name = Annotated[str, StringConstraints(min_length=1)]
 
 
 class OwnData(BaseModel):
-    """What ``[data]`` names. Paths are seen from the experiment file.
+    """The table ``[data]``. Paths are relative to the experiment file.
 
     Attributes:
-        facts: a facts file, or a table of texts; or one for each split. Each fact has its concept (``gold``).
+        facts: a facts file or a table of texts, or one per split. Each fact has its concept (``gold``).
         taxonomy: a taxonomy's file, index folder or name.
         schema_file: ``schema``: a dimension schema, bundled or a TOML file; empty: induced from the taxonomy.
-        precedents: already-tagged facts, for the rows that use such.
-        columns, text_columns: what the tables call what is read (:class:`~.columns.Columns`).
+        precedents: already-tagged facts, for the rows that use them.
+        columns, text_columns: column names of the tables (:class:`~.columns.Columns`).
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
@@ -44,7 +44,7 @@ class OwnData(BaseModel):
     text_columns: list[Name] = Field(default_factory=list)
 
     def located(self, folder: Path) -> Self:
-        """The same with paths seen from anywhere; names (of a release, of a schema) stay."""
+        """The same with absolute paths; names of releases and schemas stay."""
 
         def place(name: str) -> str:
             path = folder / name
@@ -66,10 +66,10 @@ class OwnData(BaseModel):
 
     @property
     def headings(self) -> Columns:
-        """What the tables call what is read.
+        """The column names of the tables.
 
         Raises:
-            InputError: a name that there is not.
+            InputError: an unknown name.
         """
         return Columns(self.columns, tuple(self.text_columns))
 
@@ -79,7 +79,7 @@ class OwnData(BaseModel):
         return self.facts if isinstance(self.facts, dict) else {"all": self.facts}
 
     def split(self, wanted: str | None, usual: str) -> str:
-        """The split to evaluate: the one that is wanted, else the usual one, else the first.
+        """The split to evaluate: the requested one, else the usual one, else the first.
 
         Raises:
             InputError: there is no such split.
@@ -90,18 +90,18 @@ class OwnData(BaseModel):
         return wanted or (usual if usual in self.splits else next(iter(self.splits)))
 
     def open_taxonomy(self, folder: DataFolder) -> tuple[Taxonomy, Domain]:
-        """The taxonomy, and the domain that it is like; the domain has no splits of its own here.
+        """The taxonomy, and the domain it resembles; the domain has no splits here.
 
         Raises:
-            InputError: it is missing or wrong.
+            InputError: it is missing or invalid.
         """
         return find_taxonomy(self.taxonomy, folder, self.headings.names)
 
     def open_schema(self, taxonomy: Taxonomy, domain: Domain) -> DimensionSchema:
-        """The dimension schema: the one that is named, the release's, or one induced from the taxonomy.
+        """The dimension schema: the named one, the release's, or one induced from the taxonomy.
 
         Raises:
-            InputError: there is no such schema, or it is wrong.
+            InputError: there is no such schema, or it is invalid.
         """
         try:
             if self.schema_file or taxonomy.name == domain.taxonomy:
@@ -116,7 +116,7 @@ class OwnData(BaseModel):
         """The facts of a split, each with its concept.
 
         Raises:
-            InputError: the file is missing or wrong, has no facts, or one without a concept.
+            InputError: the file is missing or invalid, has no facts, or a fact has no concept.
         """
         path = Path(self.splits[split])
         if is_text_rows(path, self.headings):
@@ -129,6 +129,6 @@ class OwnData(BaseModel):
 
 
 def own_fingerprint(taxonomy: Taxonomy) -> str:
-    """A hash of what is ranked."""
+    """A hash of the ranked data."""
     content: Any = [taxonomy.name, taxonomy.content_hash, list(taxonomy.indexed)]
     return fingerprint(content)

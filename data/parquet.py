@@ -1,4 +1,4 @@
-"""Rows of Parquet files and Hugging Face data sets, as lines of JSONL would have given them."""
+"""Rows of Parquet files and Hugging Face data sets, in the form of JSONL lines."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def read_parquet(path: Path) -> Iterator[tuple[int, Row]]:
 
 
 def plain_row(row: Mapping[str, Any]) -> Row:
-    """A row whose values JSON knows, as a line of JSONL would have given them."""
+    """A row with JSON values only."""
     return {str(name): _json_value(value) for name, value in row.items()}
 
 
 def _json_value(value: Any) -> Any:
-    """Dates, decimals and the like become texts, NaN becomes None, and so do bytes and pictures."""
+    """Dates, decimals and the like become texts; NaN, bytes and pictures become None."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):

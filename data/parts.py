@@ -1,4 +1,6 @@
-"""What the rows of one experiment share: retrievers, schema, serializer, precedents; corpus and reranker."""
+"""The parts that the rows of an experiment share: retrievers, schema, serializer, precedents; corpus and
+reranker.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def make_parts(
     schema: DimensionSchema | None = None,
     precedents: Callable[[], Precedents] | None = None,
 ) -> Parts:
-    """What rows over one taxonomy share."""
+    """The shared parts of rows over one taxonomy."""
     schema = schema or load_schema(domain.schema)
     return Parts(
         BuiltRetrievers(taxonomy, retriever),
@@ -43,7 +45,7 @@ def make_parts(
 def make_rag_parts(
     corpus: Corpus, retriever: Mapping[str, Any], reranker: Mapping[str, Any] | None = None
 ) -> RAGParts:
-    """What rows over one corpus share; the cross-encoder is loaded when a row first asks for it."""
+    """The shared parts of rows over one corpus; the cross-encoder is loaded on first use."""
     from ..programs.rag.presets import RAGParts
 
     built: list[PairScorer] = []
@@ -63,7 +65,7 @@ def cross_encoder(settings: Mapping[str, Any]) -> PairScorer:
     tokens (512), device.
 
     Raises:
-        InputError: a setting that it does not have.
+        InputError: an unknown setting.
     """
     from ..retrievers.rerank import CrossEncoderScorer
 

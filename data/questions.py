@@ -45,11 +45,11 @@ _COMMA = re.compile(r",(?!(?<=\d,)\d)")
 
 @dataclass(frozen=True)
 class LabelledQuestion:
-    """A question and what is known about it beside.
+    """A question with its labels.
 
     ``gold`` is the key of the right option, the text of a free-form answer, or None. ``cluster`` is the same
-    for questions with the same text (MMLU-Med repeats questions across subjects). ``overlaps_test``: a test
-    set has the question too, so nothing is tuned on it.
+    for questions with the same text (MMLU-Med repeats questions across subjects). ``overlaps_test``: the
+    question is also in a test set, so nothing is tuned on it.
     """
 
     question: Question
@@ -62,7 +62,7 @@ class LabelledQuestion:
         return question_cluster(self.question.text)
 
     def example(self) -> Example:
-        """As the runner takes it."""
+        """The question as an example for the runner."""
         groups = {"dataset": self.dataset, "subject": self.question.subject or "none"}
         return Example(
             self.question.question_id, {"question": self.question}, self.gold or "", self.cluster, groups
@@ -70,7 +70,7 @@ class LabelledQuestion:
 
 
 def question_cluster(text: str) -> str:
-    """What repeated questions share: the text without case, spacing and closing punctuation."""
+    """The key of repeated questions: the text without case, spacing and closing punctuation."""
     return " ".join(text.casefold().split()).rstrip(" .?:!\"'")
 
 
@@ -84,22 +84,21 @@ def read_questions(
 ) -> list[LabelledQuestion]:
     """Questions of a file.
 
-    A row has ``question``; ``options`` as an object (key to text), a list of texts (keys A, B, C ...), a text
-    (:func:`options_in`), or columns ``option_a``, ``option_b`` ... (also ``A``, ``B`` ...); and, where it is
-    known, ``answer`` (or ``gold``): a key, the whole text of an option, or the place of an option in a list,
-    from 0. ``id``, ``subject`` and ``dataset`` are
-    read where they are.
+    A row has ``question`` and ``options``: an object (key to text), a list of texts (keys A, B, C ...), a
+    text (:func:`options_in`), or columns ``option_a``, ``option_b`` ... (also ``A``, ``B`` ...). ``answer``
+    (or ``gold``) is optional: a key, the whole text of an option, or its position in a list, from 0. ``id``,
+    ``subject`` and ``dataset`` are optional.
 
     Args:
         path: JSONL, CSV or TSV (``.gz`` allowed), or Parquet.
         dataset: name of the data set; else what rows say, else the file's name.
         need_gold: a row without an answer is bad.
-        open_ended: rows without options are taken; their answer is a text.
-        bad: where given, a bad row is appended here and passed over.
+        open_ended: accept rows without options; their answer is a text.
+        bad: if given, bad rows are appended here and skipped.
 
     Raises:
-        InputError: naming file, line and field: no question, no options, fewer than two or more than ten, two
-            that are the same, an answer that is none of them, a duplicate id, no rows.
+        InputError: names file, line and field: no question, no options, fewer than two or more than ten
+            options, duplicate options, an answer that is not an option, a duplicate id, no rows.
     """
     path = Path(path)
     found: list[LabelledQuestion] = []
@@ -164,7 +163,7 @@ def _question(
 
 
 def read_options(row: Mapping[str, Any]) -> dict[str, str]:
-    """The options of a row, by key; empty where it has none.
+    """The options of a row, by key; empty if it has none.
 
     Raises:
         ValueError: they are neither an object, a list of texts nor a text.
@@ -192,8 +191,8 @@ def read_options(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def options_in(text: str) -> list[str]:
-    """The options that a text holds: parted at ``|`` where it has one, else at commas. A comma between two
-    digits belongs to a number unless no other comma separates.
+    """The options in a text, split at ``|`` if it has one, else at commas. A comma between two digits belongs
+    to a number, unless it is the only kind of comma.
 
     >>> options_in("1,000 mg, 500 mg")
     ['1,000 mg', '500 mg']
@@ -207,7 +206,7 @@ def options_in(text: str) -> list[str]:
 
 
 def options_by_letter(texts: Sequence[str]) -> dict[str, str]:
-    """Options in order, under the keys A, B, C ...
+    """Options in order, with the keys A, B, C ...
 
     Raises:
         ValueError: more than ten.
@@ -233,8 +232,9 @@ def same_answer(given: str, gold: str) -> bool:
 
 
 def gold_key(answer: Any, options: Mapping[str, str], by_place: bool = False) -> str | None:
-    """The key of the option that a gold answer names: a key, a whole text, or (``by_place``) a place from
-    0; None where it names none."""
+    """The key of the option that a gold answer names: a key, a whole text, or (``by_place``) a position from
+    0. None if it names none.
+    """
     if isinstance(answer, bool):
         return None
     if by_place and isinstance(answer, int):
@@ -255,13 +255,13 @@ def named_questions(
     """The questions of several data sets, in order, each with its gold answer.
 
     Args:
-        folder: where the data sets are.
-        names: of :data:`DATASETS`, or paths of question files.
-        open_ended: questions without options are taken; their gold answer is a text.
-        bad: where given, a bad question is appended here and passed over.
+        folder: the folder of the data sets.
+        names: names in :data:`DATASETS`, or paths of question files.
+        open_ended: accept questions without options; their gold answer is a text.
+        bad: if given, bad questions are appended here and skipped.
 
     Raises:
-        InputError: no such data set or file, or a bad row; an id that two data sets share.
+        InputError: no such data set or file, a bad row, or an id in two data sets.
     """
     found: list[LabelledQuestion] = []
     for name in names:

@@ -1,4 +1,4 @@
-"""What a split holds, and what the datatype filter leaves (FHS paper: Tables 7, 8 and 10, Appendix A.1)."""
+"""Counts of a split, and of what the datatype filter keeps (FHS paper: Tables 7, 8 and 10, Appendix A.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .example import Example
 
 @dataclass(frozen=True)
 class Part:
-    """Some facts of a split: how many, in how many source contexts, of how many different gold concepts."""
+    """Counts of some facts of a split: facts, source contexts, and distinct gold concepts."""
 
     name: str
     contexts: int
@@ -29,7 +29,7 @@ class Part:
 
     @property
     def facts_per_context(self) -> float:
-        """The mean number of facts that share a source context."""
+        """The mean number of facts per source context."""
         return self.facts / self.contexts if self.contexts else 0.0
 
 
@@ -39,10 +39,10 @@ class Statistics:
 
     Args:
         parts: the whole, then each value of each group (modality, tier, ...), then what groups share.
-        datatypes: share of the facts by datatype, the most frequent first.
-        concepts, undocumented: of the inventory, and those without a definition.
-        candidates: concepts that pass the datatype filter, mean over facts.
-        kept: share of the facts whose gold concept passes it.
+        datatypes: share of facts per datatype, most frequent first.
+        concepts, undocumented: concepts in the inventory, and those without a definition.
+        candidates: mean number of concepts that pass the datatype filter, per fact.
+        kept: share of facts whose gold concept passes it.
         shared_concepts: gold concepts that occur in more than one modality.
     """
 
@@ -56,7 +56,7 @@ class Statistics:
 
 
 def split_statistics(examples: Sequence[Example], taxonomy: Taxonomy) -> Statistics:
-    """Count a split.
+    """The counts of a split.
 
     Raises:
         ValueError: no examples.

@@ -14,8 +14,7 @@ from .folder import DataFolder
 
 
 def domain_of(taxonomy: str) -> Domain:
-    """The domain whose taxonomy has this name; a taxonomy that no domain knows is taken for a finance-like
-    one."""
+    """The domain of a taxonomy's name; an unknown taxonomy is treated like finance."""
     return next((d for d in DOMAINS.values() if d.taxonomy == taxonomy), FINANCE)
 
 
@@ -24,11 +23,11 @@ def find_taxonomy(
 ) -> tuple[Taxonomy, Domain]:
     """A taxonomy by its name, or by the path of a file or an index folder, and its domain.
 
-    A release by its name is whole, also where the domain's evaluation keeps only a part of it. ``columns``
-    names the headings of a file (:meth:`Taxonomy.load`).
+    A release by its name is whole, even if the domain's evaluation uses only a part of it. ``columns`` names
+    the headings of a file (:meth:`Taxonomy.load`).
 
     Raises:
-        InputError: it is neither.
+        InputError: there is no such taxonomy.
     """
     for domain in DOMAINS.values():
         if domain.taxonomy == str(name):

@@ -1,7 +1,7 @@
 """Tables whose rows are texts to tag: titles, descriptions, notes. One row is one fact.
 
-A row's fact is a mention that is its whole source context. JSONL lines with ``text`` need no settings; of
-other tables the text columns are named.
+The fact of a row is a mention that is its whole source context. JSONL lines with ``text`` need no settings;
+for other tables the text columns must be named.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_text_rows(path: Path, columns: Columns) -> bool:
     ``value``.
 
     Raises:
-        InputError: text columns are named, and it is no table.
+        InputError: text columns are named, but it is not a table.
     """
     kind = _kind(path)
     if columns.text and kind not in KINDS:
@@ -47,19 +47,19 @@ def is_text_rows(path: Path, columns: Columns) -> bool:
 def read_text_rows(
     path: Path, columns: Columns, bad: list[InputError] | None = None, need_gold: bool = False
 ) -> Iterator[Example]:
-    """The rows of a table, one after the other.
+    """Yield the rows of a table.
 
-    Its id is ``fact_id`` or ``id``, or the number of its line; ``gold`` and ``company`` are read where they
-    are there. ``columns`` names other headings.
+    The id is ``fact_id`` or ``id``, or the line number; ``gold`` and ``company`` are optional. ``columns``
+    names other headings.
 
     Args:
         path: the table (JSONL, CSV, TSV, Excel, Parquet).
-        columns: what the columns are called.
-        bad: where given, a bad row is appended here and passed over.
+        columns: the column names.
+        bad: if given, bad rows are appended here and skipped.
         need_gold: a row without ``gold`` is bad.
 
     Raises:
-        InputError: no such column, or names the file, line and field of what is wrong.
+        InputError: no such column, or names the file, line and field of the error.
     """
     rows = _rows(path, bad)
     first = next(rows, None)

@@ -25,7 +25,7 @@ TEXT_FILES = (".txt", ".md", *PAGES, ".pdf")
 
 @dataclass(frozen=True)
 class SourceText:
-    """One document; ``more`` are further fields, which every passage of it keeps."""
+    """One document; ``more`` are further fields, which all its passages keep."""
 
     id: str
     title: str
@@ -36,15 +36,15 @@ class SourceText:
 def passages_of(
     sources: Sequence[Path], size: int = TARGET, bad: list[InputError] | None = None
 ) -> Iterator[tuple[str, Row]]:
-    """Yield (document id, passage) of some documents, in order.
+    """Yield (document id, passage) of documents, in order.
 
     Args:
         sources: files or folders.
-        size: characters a passage has at most.
-        bad: where given, a bad document is appended here and passed over.
+        size: the most characters per passage.
+        bad: if given, bad documents are appended here and skipped.
 
     Raises:
-        InputError: a source that is missing or of no known kind, a bad document, a duplicate id.
+        InputError: a missing or unsupported source, a bad document, a duplicate id.
     """
     seen: dict[str, str] = {}
     for source in sources:
@@ -64,7 +64,7 @@ def passages_of(
 
 
 def _documents(source: Path, bad: list[InputError] | None) -> Iterator[tuple[str, SourceText]]:
-    """(where it stands, document) of one source."""
+    """(position, document) of one source."""
     if os.path.isdir(source):
         there = sorted(p for p in source.rglob("*") if os.path.isfile(p) and not p.name.startswith("."))
         files = [p for p in there if p.suffix.lower() in TEXT_FILES]

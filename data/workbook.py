@@ -1,4 +1,4 @@
-"""The lines of a workbook's first sheet, as of a CSV file."""
+"""The lines of a workbook's first sheet, like those of a CSV file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..retrievers.files import Row
 
 
 def read_workbook_rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """Yield (line number, cells by heading) below the heading line; empty lines are passed over.
+    """Yield (line number, cells by heading) below the heading line; empty lines are skipped.
 
     Raises:
-        InputError: it is missing, no workbook, or would become too large.
+        InputError: it is missing, not a workbook, or too large when unpacked.
     """
     from openpyxl import load_workbook
 

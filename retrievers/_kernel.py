@@ -1,9 +1,9 @@
-"""The compiled pass of :mod:`.bm25`. Apart, because importing numba takes half a second.
+"""The compiled pass of :mod:`.bm25`, in a separate module because importing numba takes half a second.
 
-Plain loops only: numba compiles them in a second or two, where a call of ``np.partition`` or an index
-array inside costs ten; and one compiled function, with the others inlined, or each level is optimised once
-more in the next. Where the package folder may not be written, numba keeps the compiled code in the user's
-cache folder, and where there is none, in memory.
+It has only plain loops, which numba compiles in a second or two; a call of ``np.partition`` or an index array
+inside would cost ten. The other functions are inlined into one compiled function, because each nested level
+is optimised again in the next. The compiled code is cached in the package folder if it is writable, else in
+the user's cache folder, else in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEVER = -1e300
 
 
 def compiled(*signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``njit`` without the GIL, cached on disk where some cache folder can be written."""
+    """``njit`` without the GIL, cached on disk if a cache folder is writable."""
 
     jit: Any = partial(njit, nogil=True, no_cfunc_wrapper=True, **options)
 
@@ -45,8 +45,8 @@ def _read(dtype: Any) -> Any:
 def _worse(i, j, scores, docs, lengths, raw, overlap):  # type: ignore[no-untyped-def]
     """Whether candidate ``i`` ranks below candidate ``j``.
 
-    Ties fall by label coverage, query coverage, raw BM25, then document number. Query coverage is
-    the overlap over a constant of the query, so the overlap itself is compared.
+    Ties are broken by label coverage, query coverage, raw BM25, then document number. Query coverage is the
+    overlap over a constant of the query, so the overlap itself is compared.
     """
     a, b = docs[i], docs[j]
     if scores[i] != scores[j]:
@@ -69,8 +69,9 @@ def _worse(i, j, scores, docs, lengths, raw, overlap):  # type: ignore[no-untype
     void(int64, int32[::1], int32[::1], float64[::1], int32[::1], _read(int32), float64[::1], int32[::1])
 )
 def _sort(m, order, spare, scores, docs, lengths, raw, overlap):  # type: ignore[no-untyped-def]
-    """Write the candidates 0 to ``m - 1``, best first, into ``order``: a merge sort that leaves halves
-    alone that are in order already, as documents of equal score are."""
+    """Write the candidates 0 to ``m - 1``, best first, into ``order``. This merge sort skips halves that are
+    already in order, which is common with equal scores.
+    """
     for i in range(m):
         order[i] = i
     width = 1
@@ -100,7 +101,8 @@ def _sort(m, order, spare, scores, docs, lengths, raw, overlap):  # type: ignore
 
 @compiled(float64(float64[::1], int64, int64, int32[::1]))
 def _floor(scores, m, k, bins):  # type: ignore[no-untyped-def]
-    """A score that at least ``k`` of the ``m`` reach, close to the greatest such: 0 where there are fewer.
+    """A score that at least ``k`` of the ``m`` candidates reach, close to the highest such score; 0 if there
+    are fewer.
 
     Scores below 0 do not count. ``bins`` is scratch.
     """

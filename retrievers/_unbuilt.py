@@ -1,5 +1,6 @@
-"""What the compiled pass of :mod:`.bm25` computes, without it: for the first queries of a process, which end
-before numba is even imported."""
+"""The compiled pass of :mod:`.bm25` without numba, for the first queries of a process: they end before numba
+would be imported.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def rank_batch(
     found: npt.NDArray[np.int32],
     columns: npt.NDArray[np.float64],
 ) -> None:
-    """As :func:`._kernel.rank_batch`, number for number; ``scratch`` is left as it is."""
+    """Same results as :func:`._kernel.rank_batch`; ``scratch`` is unchanged."""
     passing = np.flatnonzero(allowed) if allowed.size else None
     for q in range(len(n_query)):
         query = tokens[starts[q] : starts[q + 1]]

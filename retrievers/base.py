@@ -1,4 +1,4 @@
-"""The retrieval protocol: a batch of queries goes in, one :class:`Ranking` a query comes out."""
+"""The retrieval protocol: a batch of queries in, one :class:`Ranking` per query out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Hit:
-    """One place of a ranking. ``rank`` counts from 1; ``components`` are the parts of ``score``."""
+    """One position of a ranking. ``rank`` counts from 1; ``components`` are the parts of ``score``."""
 
     id: str
     score: float
@@ -30,13 +30,13 @@ class Hit:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Sequence[Hit]):
-    """Documents in order, best first, with their scores: a sequence of :class:`Hit`. A slice is a ranking,
-    whose ranks count from 1 again.
+    """Documents with their scores, best first: a sequence of :class:`Hit`. A slice is a ranking whose ranks
+    count from 1 again.
 
-    ``scores`` and every array of ``components`` have shape ``(len(ids),)``. ``candidates`` is the
-    number of documents that passed the filter (0: not known). ``fell_back`` says that the datatype
-    filter did not apply (missing, or unknown to the taxonomy) and everything was searched, ``cut`` that the
-    query was longer than what the encoder reads.
+    ``scores`` and every array of ``components`` have shape ``(len(ids),)``. ``candidates`` is the number of
+    documents that passed the filter (0: unknown). ``fell_back``: the datatype filter did not apply (missing,
+    or unknown to the taxonomy) and everything was searched. ``cut``: the query was longer than the encoder
+    reads.
     """
 
     ids: Sequence[str]
@@ -48,7 +48,7 @@ class Ranking(Sequence[Hit]):
 
     @classmethod
     def of(cls, ids: Sequence[str], scores: Sequence[float] | None = None, **kwargs: Any) -> Ranking:
-        """A ranking from plain lists; without scores they fall from ``len(ids)`` to 1."""
+        """A ranking from plain lists; default scores fall from ``len(ids)`` to 1."""
         values = range(len(ids), 0, -1) if scores is None else scores
         return cls(list(ids), np.asarray(list(values), dtype=np.float64), **kwargs)
 
@@ -81,7 +81,7 @@ class Ranking(Sequence[Hit]):
             yield Hit(id_, float(score), i + 1, parts)
 
     def rank_of(self, id_: str) -> int | None:
-        """The rank of a document, from 1, or None where it is absent."""
+        """The rank of a document, from 1, or None if it is absent."""
         try:
             return list(self.ids).index(id_) + 1
         except ValueError:
@@ -109,11 +109,11 @@ class Ranking(Sequence[Hit]):
         return html_table(["rank", "id", "score", *self.components], rows, size=len(self))
 
     def top(self, k: int) -> Ranking:
-        """The first ``k`` places."""
+        """The first ``k`` positions."""
         return self.take(range(min(k, len(self))))
 
     def take(self, order: Sequence[int]) -> Ranking:
-        """The ranking of some places (from 0), in this order; scores and components go with their ids."""
+        """The ranking of some positions (from 0), in this order, with their scores and components."""
         places = np.asarray(order, dtype=np.int64)
         parts = {name: values[places] for name, values in self.components.items()}
         ids = [self.ids[i] for i in order]
@@ -122,11 +122,11 @@ class Ranking(Sequence[Hit]):
 
 @dataclass(frozen=True)
 class Where:
-    """A filter on documents. An empty one lets everything pass.
+    """A filter on documents. An empty filter lets every document pass.
 
-    ``datatype``: only documents of exactly this datatype; one that no document declares (or None)
-    means no restriction, and the ranking says ``fell_back``. ``exclude``: pairs (field, value); a
-    document whose field has that value is left out (a fact's own filing, say).
+    ``datatype``: only documents of exactly this datatype. None, or a datatype that no document declares,
+    means no restriction, and the ranking says ``fell_back``. ``exclude``: pairs (field, value); documents
+    with that value in the field are left out (for example a fact's own filing).
     """
 
     datatype: str | None = None
@@ -135,7 +135,7 @@ class Where:
 
 @runtime_checkable
 class Retriever(Protocol):
-    """What every retriever does. Implementations are safe to call from several threads."""
+    """The interface of every retriever. Implementations are safe to call from several threads."""
 
     def search(
         self, queries: Sequence[str], k: int, where: Sequence[Where | None] | None = None
@@ -143,8 +143,9 @@ class Retriever(Protocol):
         """Rank documents for each query.
 
         Args:
-            queries: any texts. Where words are compared, one without a known word finds nothing.
-            k: how many places at most, at least 1; fewer come back where fewer documents are found.
+            queries: any texts. A retriever that compares words finds nothing for a query without a known
+                word.
+            k: the most positions, at least 1; fewer are returned if fewer documents are found.
             where: one filter per query, or None for no filter at all.
 
         Raises:
@@ -154,7 +155,7 @@ class Retriever(Protocol):
 
 
 def check_search(queries: Sequence[str], k: int, where: Sequence[Where | None] | None) -> None:
-    """Raise ValueError for arguments that no retriever can answer."""
+    """Raise ValueError for invalid arguments."""
     if isinstance(queries, str):
         raise ValueError("queries must be a list of texts, not one text")
     if k < 1:

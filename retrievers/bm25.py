@@ -1,9 +1,9 @@
 """BM25 with label coverage, one index per datatype (paper: D.3).
 
 ``s(q, c) = bm25^(q, c) + w_cov * (cov_label + cov_query)``, where ``bm25^`` is the BM25 score
-range-normalised over every document that passes the filter. The term weights are computed by bm25s;
-one pass over the postings (compiled, once a process has many queries) adds them up, counts label overlap,
-scores and ranks.
+range-normalised over every document that passes the filter. bm25s computes the term weights. One pass over
+the postings adds them up, counts label overlap, scores and ranks; it is compiled once a process has many
+queries.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SHARES = 4
 
 @dataclass(frozen=True)
 class _Index:
-    """Postings with the ids of their documents, and what the kernel reads of them."""
+    """Postings with the ids of their documents, and the kernel's arrays."""
 
     postings: Postings
     ids: Any
@@ -68,7 +68,9 @@ _answered = itertools.count(1)
 
 
 def _pass(queries: int) -> Callable[..., None]:
-    """The pass over the postings for a batch of some queries: compiled, but for the first of a process."""
+    """The pass over the postings for a batch of this size: compiled, except for the first batches of a
+    process.
+    """
     if queries < _SHARED and next(_answered) <= WARM:
         from ._unbuilt import rank_batch as plain
 
@@ -82,23 +84,23 @@ class BM25Retriever(Remade):
     """The shared first stage of every method.
 
     Args:
-        collection: the taxonomy (or corpus of passages) that is searched.
+        collection: the taxonomy (or corpus of passages) to search.
         k1, b: BM25's constants, ``k1 >= 0`` and ``0 <= b <= 1``.
-        w_cov: weight of the two label-coverage terms, at least 0; of a passage, its title's.
+        w_cov: weight of the two label-coverage terms, at least 0; for passages, of the title's.
         tokenizer: the tokenizer of queries, documents and labels, or its name
             (:data:`~abduce.retrievers.tokenize.TOKENIZERS`).
-        threads: how many threads answer one batch; None: one a processor. Small batches take one.
-        repeats: count a query token as often as it occurs, as Lucene does; by default once.
+        threads: the number of threads per batch; None: one per processor. Small batches use one.
+        repeats: count repeated query tokens each time, as Lucene does; default: once.
 
-    A ranking's score components are ``bm25`` (raw), ``bm25_norm``, ``cov_label`` and ``cov_query``.
-    Ties fall by score, label coverage, query coverage, raw BM25, then id. A query that shares no token with
-    any document finds nothing. Otherwise a taxonomy is ranked down to ``k`` concepts, those without a token
-    of the query last; a passage without one is not returned. A document's tokens in the index over
-    everything are those of its datatype followed by those of its text.
+    A ranking's score components are ``bm25`` (raw), ``bm25_norm``, ``cov_label`` and ``cov_query``. Order:
+    score, label coverage, query coverage, raw BM25, then id. A query that shares no token with any document
+    finds nothing. Otherwise ``k`` concepts of a taxonomy are ranked, and those that share no token with the
+    query come last; passages that share none are not returned. In the index over everything, a document's
+    tokens are those of its datatype followed by those of its text.
 
     Raises:
         ValueError: a setting out of range.
-        InputError: an unknown tokenizer name.
+        InputError: an unknown tokenizer.
     """
 
     def __init__(
@@ -129,7 +131,7 @@ class BM25Retriever(Remade):
 
     @property
     def taxonomy(self) -> Collection[Any]:
-        """What is searched."""
+        """The searched taxonomy or corpus."""
         return self.collection
 
     @property
@@ -145,14 +147,14 @@ class BM25Retriever(Remade):
         return QueryNumbers(self.tokenizer, self.vocabulary)
 
     def postings(self, datatype: str | None) -> Postings:
-        """The postings of one datatype, or of everything (None); built when first asked for."""
+        """The postings of one datatype, or of everything (None); built on first use."""
         return self._index(datatype).postings
 
     def save(self, folder: str | Path, overwrite: bool = False) -> None:
         """Write everything that :meth:`open` needs into an index folder (:mod:`.store`).
 
         Raises:
-            InputError: the place is taken or may not be written.
+            InputError: the folder exists or cannot be written.
         """
         with writing(folder, overwrite) as files:
             files.collection(self.collection)
@@ -184,17 +186,17 @@ class BM25Retriever(Remade):
         tokenizer: str | Tokenizer | None = None,
         threads: int | None = None,
     ) -> BM25Retriever:
-        """Open an index folder; its arrays are mapped, not read.
+        """Open an index folder; its arrays are memory-mapped.
 
         Args:
-            folder: what :meth:`save` wrote.
-            w_cov: another coverage weight than the stored one.
-            tokenizer: needed where the index was built with a tokenizer that has no name; it must do
-                what that one did.
-            threads: as in the constructor.
+            folder: a folder written by :meth:`save`.
+            w_cov: replaces the stored coverage weight.
+            tokenizer: required if the index was built with an unnamed tokenizer; it must give the same
+                tokens.
+            threads: see the constructor.
 
         Raises:
-            InputError: the folder is not a sound BM25 index, or the tokenizer is another one.
+            InputError: the folder is not a valid BM25 index, or the tokenizer differs.
         """
         stored = open_index(folder, "bm25")
         with trusting(folder):
@@ -322,7 +324,7 @@ class BM25Retriever(Remade):
             )
 
     def _buffers(self, n: int) -> tuple[Any, ...]:
-        """Scratch of at least n places, the first two zeroed; the kernel leaves them so."""
+        """Scratch of at least n elements, the first two arrays zeroed; the kernel zeroes them again."""
         while self._spare:
             try:
                 buffers = self._spare.pop()

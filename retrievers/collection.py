@@ -1,4 +1,4 @@
-"""What retrievers search: an inventory of items in id order, held as objects or read from columns."""
+"""The items that retrievers search, in id order, held as objects or read from columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Item = TypeVar("Item", bound=Identified)
 
 @dataclass(frozen=True)
 class Record:
-    """One item in the form that is stored: ``heading`` is a label or title, ``body`` the longer text."""
+    """One item as stored: ``heading`` is a label or title, ``body`` the longer text."""
 
     id: str
     heading: str
@@ -51,7 +51,7 @@ class Record:
 
 @dataclass(frozen=True)
 class RecordColumns:
-    """N records as columns; ``metadata`` holds JSON objects, ``datatypes`` is empty where there is none."""
+    """N records as columns; ``metadata`` holds JSON objects, ``datatypes`` is empty if there are none."""
 
     ids: TextColumn
     headings: TextColumn
@@ -96,12 +96,12 @@ def _json(metadata: Mapping[str, Any]) -> str:
 class Collection(ABC, Generic[Item]):
     """Items with distinct ids, in ascending id order; immutable, safe to share between threads.
 
-    A subclass says how an item becomes a :class:`Record` and back, and which parts of it are indexed.
+    A subclass defines how an item becomes a :class:`Record` and back, and which parts are indexed.
 
     Args:
         items: at least one, in any order.
-        name: shown in tables and traces.
-        indexed: which parts of an item make its document text, in order.
+        name: the name in tables and traces.
+        indexed: the parts of an item in its document text, in order.
 
     Raises:
         InputError: no items, or a duplicate id.
@@ -137,7 +137,7 @@ class Collection(ABC, Generic[Item]):
     def from_columns(
         cls, columns: RecordColumns, name: str, indexed: Sequence[str], datatypes: Mapping[str, int]
     ) -> Self:
-        """A collection over stored columns, whose ids are distinct and ascending; nothing is read yet."""
+        """A collection over stored columns with distinct, ascending ids; nothing is read yet."""
         made = cls.__new__(cls)
         made._set(name, indexed, StoredItems(columns, cls.item), columns.ids)
         made._columns = columns
@@ -167,11 +167,11 @@ class Collection(ABC, Generic[Item]):
     @classmethod
     @abstractmethod
     def heading(cls, item: Item) -> str:
-        """The label or title of an item: what label coverage compares a query with."""
+        """The label or title of an item, which label coverage compares with the query."""
 
     @abstractmethod
     def document(self, item: Item, with_datatype: bool = False) -> str:
-        """The text of an item that is indexed; ``with_datatype`` puts its datatype in front."""
+        """The indexed text of an item; ``with_datatype`` adds its datatype in front."""
 
     @classmethod
     @abstractmethod
@@ -185,7 +185,7 @@ class Collection(ABC, Generic[Item]):
 
     @property
     def ids(self) -> list[str]:
-        """All ids, ascending; an item's place here is its position."""
+        """All ids, ascending; an item's index here is its position."""
         return list(self._ids)
 
     def __len__(self) -> int:
@@ -227,7 +227,7 @@ class Collection(ABC, Generic[Item]):
         return html_table(columns, rows, f"{self.name}: {len(self):,} {self.noun}s", len(self))
 
     def to_json(self) -> str:
-        """One JSON object: its name and every item, as a taxonomy or corpus file has them on its lines."""
+        """One JSON object: its name and every item, in the form of taxonomy and corpus files."""
         _, heading, body = self.parts
         items = [
             {
@@ -256,14 +256,14 @@ class Collection(ABC, Generic[Item]):
         return columns_hash(self.columns())
 
     def columns(self) -> RecordColumns:
-        """The items as columns: what an index folder stores."""
+        """The items as columns, as an index folder stores them."""
         return self._columns or RecordColumns.of([self.record(item) for item in self])
 
     def field_codes(self, field: str) -> tuple[dict[str, int], npt.NDArray[np.int32]]:
         """Every item's value of a field, as numbers: ({value: number}, numbers (N,)).
 
-        A field is ``id``, ``datatype`` or a metadata field; values are compared as text. Read once,
-        then kept.
+        A field is ``id``, ``datatype`` or a metadata field; values are compared as text. Read once and
+        cached.
         """
         with self._lock:
             if field not in self._fields:
@@ -275,7 +275,7 @@ class Collection(ABC, Generic[Item]):
             return self._fields[field]
 
     def _values(self, field: str) -> Iterator[object]:
-        """Every item's value of a field; of stored items nothing else is read."""
+        """Every item's value of a field; from stored items, only this field is read."""
         if self._columns is None:
             for record in map(self.record, self):
                 yield {"id": record.id, "datatype": record.datatype, **record.metadata}.get(field)
@@ -291,7 +291,7 @@ class Collection(ABC, Generic[Item]):
 
 
 class StoredItems(Sequence[Item]):
-    """Items that are made from columns when they are asked for."""
+    """Items that are built from columns on access."""
 
     def __init__(self, columns: RecordColumns, make: Any) -> None:
         self._columns = columns

@@ -1,4 +1,4 @@
-"""Texts as one block of bytes with offsets: what makes an inventory of a million entries open at once."""
+"""Texts as one block of bytes with offsets, so that an inventory of a million entries opens at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 
 def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
-    """Whether bytes are UTF-8 from their first to their last."""
+    """Whether all bytes are valid UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(data), _PIECE):
@@ -27,11 +27,11 @@ _PIECE = 1 << 20
 
 
 class TextColumn(Sequence[str]):
-    """N texts in UTF-8, one after the other; a text is decoded when it is asked for.
+    """N texts in UTF-8, concatenated; a text is decoded on access.
 
     Args:
         data: the bytes, ``uint8`` (may be a memory map).
-        offsets: where each text begins, and the end of the last, ``int64`` of shape (N + 1,).
+        offsets: the start of each text and the end of the last, ``int64`` of shape (N + 1,).
     """
 
     def __init__(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
@@ -69,7 +69,7 @@ class TextColumn(Sequence[str]):
             yield data[start:end].decode()
 
     def find(self, text: str) -> int | None:
-        """The place of a text in a column in ascending order, or None.
+        """The position of a text in an ascending column, or None.
 
         UTF-8 keeps the order of code points, so bytes are compared.
         """

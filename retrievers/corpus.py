@@ -18,7 +18,7 @@ TITLE_FIELDS = ("title", "label", "name")
 
 @dataclass(frozen=True)
 class Passage:
-    """One document of a corpus; ``title`` may be empty, ``metadata`` holds source, section, url ..."""
+    """One document of a corpus; ``title`` may be empty; ``metadata`` holds source, section, url ..."""
 
     id: str
     title: str
@@ -32,12 +32,12 @@ class Passage:
 
 
 class Corpus(Collection[Passage]):
-    """Passages ordered by id. Passages have no datatype, so a datatype filter falls back to all.
+    """Passages ordered by id. They have no datatype, so a datatype filter searches all of them.
 
     Args:
         passages: at least one, ids distinct.
-        name: shown in tables and traces.
-        indexed: which of ``id``, ``title``, ``content`` make a passage's document text, in order.
+        name: the name in tables and traces.
+        indexed: the parts (``id``, ``title``, ``content``) in a passage's document text, in order.
 
     Raises:
         InputError: no passages, or a duplicate id.
@@ -79,12 +79,12 @@ class Corpus(Collection[Passage]):
     ) -> Corpus:
         """Read passages from JSONL, CSV or TSV (``.gz`` allowed).
 
-        Needed are an id (``id``, ``_id``, ``doc_id``, ``docid``) and a text (``content``, ``text``,
-        ``contents``, ``definition``); ``title`` (or ``label``, ``name``) is read where it is, every other
-        field goes to the passage's metadata.
+        Required: an id (``id``, ``_id``, ``doc_id``, ``docid``) and a text (``content``, ``text``,
+        ``contents``, ``definition``). ``title`` (or ``label``, ``name``) is optional. All other fields go to
+        the passage's metadata.
 
         Raises:
-            InputError: names the file, line and field of what is wrong.
+            InputError: names the file, line and field of the error.
         """
         path = Path(path)
         return cls.of_rows(read_rows(path), path, name or path.name.split(".")[0], indexed)
@@ -100,7 +100,7 @@ class Corpus(Collection[Passage]):
         """Passages from numbered rows, with the fields that :meth:`load` reads.
 
         Raises:
-            InputError: names ``path``, the row's number and the field of what is wrong.
+            InputError: names ``path``, the row's number and the field of the error.
         """
         passages: list[Passage] = []
         lines: dict[str, int] = {}

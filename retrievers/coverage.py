@@ -1,4 +1,4 @@
-"""Label coverage for retrievers without an inverted index of their own."""
+"""Label coverage for retrievers without an inverted index."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class LabelCoverage(Remade):
-    """How well queries and the labels of a collection cover each other; labels are read at first use.
+    """How much queries and labels of a collection cover each other; labels are read on first use.
 
-    ``cov_label = |tok(q) & tok(label)| / |tok(label)|`` and
-    ``cov_query = |tok(q) & tok(label)| / |tok(q)|``, both 0 where nothing is shared.
+    ``cov_label = |tok(q) & tok(label)| / |tok(label)|`` and ``cov_query = |tok(q) & tok(label)| / |tok(q)|``,
+    both 0 if nothing is shared.
     """
 
     def __init__(self, collection: Collection[Any], tokenizer: Tokenizer) -> None:

@@ -1,4 +1,4 @@
-"""Dense retrieval: encoded documents, inner products, the same filters and label coverage as BM25.
+"""Dense retrieval: encoded documents and inner products, with the same filters and label coverage as BM25.
 
 ``s(q, c) = sim^(q, c) + w_cov * (cov_label + cov_query)``, where ``sim^`` is the inner product
 range-normalised over every document that passes the filter (paper: Table 17).
@@ -30,17 +30,17 @@ _CHUNK = 32
 
 
 class DenseRetriever(Remade):
-    """Ranks documents by the inner product of their vectors with the query's.
+    """Ranks documents by the inner product of their vectors with the query's vector.
 
     Args:
-        collection: the taxonomy or corpus that is searched.
+        collection: the taxonomy or corpus to search.
         encoder: texts to vectors (:class:`~abduce.retrievers.encoders.SentenceEncoder`).
-        w_cov: weight of the label-coverage terms, at least 0. At 0 a score is the inner product itself.
+        w_cov: weight of the label-coverage terms, at least 0. With 0 the score is the inner product itself.
         engine: ``flat`` (exact), ``hnsw`` or ``ivf``; their settings are those of
             :class:`~abduce.retrievers.vectors.VectorIndex`.
-        pool: with an approximate engine and coverage, how many nearest neighbours join the documents
+        pool: with an approximate engine and coverage: how many nearest neighbours are added to the documents
             that share a label word with the query; range and ranking are taken over these.
-        vectors: (N, d) document vectors that are known already, in id order; else they are encoded.
+        vectors: (N, d) known document vectors, in id order; default: they are encoded.
         progress: show a bar while documents are encoded.
         tokenizer: the tokenizer of the coverage terms.
 
@@ -49,7 +49,7 @@ class DenseRetriever(Remade):
 
     Raises:
         MissingExtra: faiss is not installed.
-        InputError: the encoder gives a vector that is not finite, or vectors of another number or width.
+        InputError: a vector that is not finite, or vectors of another number or width.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class DenseRetriever(Remade):
         """Rank documents for each query; see :class:`~abduce.retrievers.base.Retriever`.
 
         Raises:
-            InputError: the encoder gives a query vector that is not finite.
+            InputError: a query vector is not finite.
         """
         check_search(queries, k, where)
         if not queries:
@@ -105,11 +105,11 @@ class DenseRetriever(Remade):
         return [replace(r, cut=True) if long else r for r, long in zip(found, cut, strict=True)]
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Vectors (Q, d) of queries, by the encoder of queries."""
+        """Vectors (Q, d) of queries, by the query encoder."""
         return self.encoder.encode_queries(texts)
 
     def encode_documents(self, texts: Sequence[Text]) -> Vectors:
-        """Vectors (N, d) of documents, by the encoder of documents (HyDE's hypothetical ones)."""
+        """Vectors (N, d) of documents (such as HyDE's hypothetical ones), by the document encoder."""
         return self.encoder.encode_documents(texts)
 
     def search_by_vector(
@@ -215,7 +215,7 @@ class DenseRetriever(Remade):
         """Write collection and vectors into an index folder (:mod:`.store`).
 
         Raises:
-            InputError: the place is taken or may not be written.
+            InputError: the folder exists or cannot be written.
         """
         with writing(folder, overwrite) as files:
             files.collection(self.collection)
@@ -225,15 +225,15 @@ class DenseRetriever(Remade):
 
     @classmethod
     def open(cls, folder: str | Path, encoder: Encoder, **settings: Any) -> DenseRetriever:
-        """Open an index folder with the encoder of its queries.
+        """Open an index folder with the encoder for its queries.
 
         Args:
-            folder: what :meth:`save` wrote.
+            folder: a folder written by :meth:`save`.
             encoder: must be the one that the documents were encoded with.
-            settings: replace stored ones (``w_cov``, ``engine``, ...).
+            settings: replace stored settings (``w_cov``, ``engine``, ...).
 
         Raises:
-            InputError: the folder is not a sound dense index, or the encoder has another name or width.
+            InputError: the folder is not a valid dense index, or the encoder's name or width differs.
         """
         stored = open_index(folder, "dense")
         parameters = stored.parameters
@@ -250,9 +250,9 @@ class DenseRetriever(Remade):
 def document_texts(
     collection: Collection[Any], pairs: bool, items: Iterable[Any] | None = None
 ) -> list[Text]:
-    """What an encoder reads of each document: its text, or its heading and body as a pair.
+    """The encoder's input for each document: its text, or its heading and body as a pair.
 
-    ``items``: those of the collection that are wanted; None: all, in id order.
+    ``items``: the requested items; None: all, in id order.
     """
     chosen = collection if items is None else items
     if not pairs:

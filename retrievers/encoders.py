@@ -37,7 +37,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 class Encoder(Protocol):
-    """Texts to vectors. ``pairs`` says that documents are given as (heading, rest) pairs."""
+    """Texts to vectors. ``pairs``: documents are given as (heading, rest) pairs."""
 
     name: str
     pairs: bool
@@ -53,15 +53,15 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class LimitedEncoder(Protocol):
-    """An encoder that knows which queries are longer than what it reads."""
+    """An encoder that reports which queries are longer than it reads."""
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
-        """For each query whether its end is not read."""
+        """For each query, whether it is cut."""
         ...
 
 
 def cut_queries(encoder: object, texts: Sequence[str]) -> list[bool]:
-    """For each query whether the encoder leaves out its end; False where the encoder cannot tell."""
+    """For each query, whether the encoder cuts it; False if the encoder cannot tell."""
     return encoder.cut(texts) if isinstance(encoder, LimitedEncoder) else [False] * len(texts)
 
 
@@ -69,17 +69,17 @@ class SentenceEncoder(Remade):
     """One sentence-transformers model, or two that share a space (MedCPT).
 
     Args:
-        model: model folder, hub name, or ``package:NAME/FOLDER`` for a folder inside an installed
-            package; of the documents where ``query_model`` is another one.
-        query_model: the model of the queries; None: the same.
-        pooling: ``cls`` or ``mean`` over a plain transformer; None: what the model folder declares.
+        model: model folder, hub name, or ``package:NAME/FOLDER`` for a folder inside an installed package;
+            the document model if ``query_model`` differs.
+        query_model: the query model; None: the same.
+        pooling: ``cls`` or ``mean`` over a plain transformer; None: as the model folder declares.
         normalize: scale vectors to length 1, so that the inner product is the cosine.
-        query_tokens, document_tokens: longest input, in tokens; None: what the model declares. What is longer
-            is cut: of a query that is counted, of documents it is logged.
-        query_prompt, document_prompt: text put in front of every input.
+        query_tokens, document_tokens: longest input, in tokens; None: as the model declares. Longer inputs
+            are cut: cut queries are counted, cut documents are logged.
+        query_prompt, document_prompt: text before every input.
         pairs: give documents as (heading, rest) pairs, as MedCPT's article encoder was trained.
-        batch: texts a forward pass.
-        device: ``cpu``, ``cuda``, ...; None: a GPU where there is one. On a GPU weights are fp16.
+        batch: texts per forward pass.
+        device: ``cpu``, ``cuda``, ...; None: a GPU if there is one. On a GPU weights are fp16.
         preset: a name of :data:`PRESETS`, whose settings the others override.
 
     Raises:
@@ -130,7 +130,7 @@ class SentenceEncoder(Remade):
         return self._encode(self._queries, [prompt + t for t in texts], False)
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
-        """For each query whether it has more tokens than the model reads."""
+        """For each query, whether it has more tokens than the model reads."""
         return self._cut(self._queries, [self._prompts[0] + t for t in texts])
 
     def encode_documents(self, texts: Sequence[Text], progress: bool = False) -> Vectors:
@@ -199,7 +199,7 @@ def load_model(model: str | Path, pooling: str | None, tokens: int | None, devic
 
 
 def located(model: str | Path) -> str | Path:
-    """The folder that ``package:NAME/FOLDER`` names; anything else as it is.
+    """The folder of ``package:NAME/FOLDER``; any other name is unchanged.
 
     Raises:
         MissingExtra: the package is not installed.
@@ -214,7 +214,7 @@ def located(model: str | Path) -> str | Path:
 
 
 def check_model_folder(model: str | Path) -> None:
-    """Raise InputError for an existing path, or something that looks like one, without a model in it."""
+    """Raise InputError for an existing path, or a name that looks like a path, without a model in it."""
     path = Path(model)
     if path.is_dir():
         if not any((path / name).is_file() for name in ("modules.json", "config.json")):

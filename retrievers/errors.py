@@ -1,4 +1,4 @@
-"""What is wrong with a user's input, or what ended one item of a run, in one line."""
+"""Errors in a user's input, or of one item of a run, in one line."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_TEXT = 2_000
 
 
 class InputError(ValueError):
-    """Bad input. Its text is one line that names the file, line and field where they are known.
+    """Bad input. Its text is one line that names the file, line and field, if known.
 
-    The command line prints it and leaves with exit code 2. ``of_every_example``: it is no fault of the one
-    fact or question on which it came up, and ends a run.
+    The command line prints it and exits with code 2. ``of_every_example``: the error affects every fact or
+    question, so it ends a run.
     """
 
     of_every_example = False
@@ -48,7 +48,7 @@ class InputError(ValueError):
         line: int | None = None,
         within: str = "",
     ) -> Self:
-        """Pydantic's first complaint; ``within`` is the table that the field stands in (``lm``)."""
+        """Pydantic's first error; ``within`` is the field's table (``lm``)."""
         field, message = problem(error)
         return cls(message, file=file, line=line, field=".".join(p for p in (within, field) if p) or None)
 
@@ -63,7 +63,7 @@ class MissingExtra(InputError):
 
 
 def describe(error: Exception) -> dict[str, str]:
-    """An exception as ``type``, ``message`` (one line) and ``at`` (file and line where it was raised)."""
+    """An exception as ``type``, ``message`` (one line) and ``at`` (file and line of the raise)."""
     frames = traceback.extract_tb(error.__traceback__)
     at = f"{'/'.join(Path(frames[-1].filename).parts[-2:])}:{frames[-1].lineno}" if frames else ""
     return {"type": type(error).__name__, "message": plain(" ".join(str(error).split()))[:2000], "at": at}

@@ -1,7 +1,7 @@
-"""Reading JSONL, CSV and TOML files of users, and writing files.
+"""Read JSONL, CSV and TOML files of users, and write files.
 
-A complaint names the file, and the line and field where they are known. A written file is replaced as a
-whole: a reader sees the old text or the new one.
+An error names the file, and line and field if known. A written file is replaced as a whole: a reader sees the
+old text or the new one.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ MAX_NAME = 255
 
 @contextmanager
 def open_text(path: Path, encoding: str = "utf-8-sig") -> Iterator[TextIO]:
-    """Open a text file through the gate (:mod:`.outside`), gzip-compressed where its name ends in ``.gz``;
+    """Open a text file through the checks of :mod:`.outside`, gzip-compressed if its name ends in ``.gz``, as
     UTF-8 with or without a BOM, or in another ``encoding``.
 
     Raises:
-        InputError: the gate refuses it, or it is in another encoding.
+        InputError: the checks refuse it, or it is in another encoding.
     """
     with open_outside(path, packed=path.suffix == ".gz", line=MAX_LINE) as raw:
         buffered = io.BufferedReader(raw, 1 << 18)
@@ -53,13 +53,13 @@ def open_text(path: Path, encoding: str = "utf-8-sig") -> Iterator[TextIO]:
 
 
 def read_jsonl(path: str | Path, bad: list[InputError] | None = None) -> Iterator[tuple[int, Row]]:
-    """Yield (line number, object) of a JSONL file, one JSON object a line; blank lines are passed over.
+    """Yield (line number, object) of a JSONL file, one JSON object per line; blank lines are skipped.
 
-    ``NaN`` and infinities are not JSON. orjson reads twice as fast as ``json``, and bounds the nesting.
+    ``NaN`` and infinities are not JSON. orjson is twice as fast as ``json`` and limits nesting.
 
     Args:
         path: the file; ``.gz`` is decompressed.
-        bad: where given, a line that is not a JSON object is appended here and passed over.
+        bad: if given, lines that are not JSON objects are appended here and skipped.
 
     Raises:
         InputError: the file is missing, truncated, not UTF-8, or a line is not a JSON object.
@@ -86,12 +86,12 @@ def read_jsonl(path: str | Path, bad: list[InputError] | None = None) -> Iterato
 def read_csv(path: str | Path, encoding: str = "utf-8-sig") -> Iterator[tuple[int, Row]]:
     """Yield (line number, row) of a CSV or TSV file with a header line.
 
-    Cells stand between commas (tabs in a .tsv); between semicolons or tabs where the header line has those
-    and no comma, as spreadsheets of many languages write them.
+    Cells are separated by commas (tabs in a .tsv), or by semicolons or tabs if the header line has those and
+    no comma, as spreadsheets in many languages write them.
 
     Args:
         path: the file; ``.gz`` is decompressed.
-        encoding: of its text; UTF-8 with or without a BOM.
+        encoding: the text encoding; UTF-8 with or without a BOM.
 
     Raises:
         InputError: the file is missing, in another encoding, has no header, or a row has more cells than it.
@@ -118,7 +118,7 @@ def read_csv(path: str | Path, encoding: str = "utf-8-sig") -> Iterator[tuple[in
 
 
 def _delimiter(header: str) -> str:
-    """What a header line's cells stand between."""
+    """The separator of a header line."""
     return next((d for d in (",", ";", "\t") if d in header), ",")
 
 
@@ -151,7 +151,7 @@ def read_rows(path: str | Path, bad: list[InputError] | None = None) -> Iterator
 
 
 def require(row: Mapping[str, Any], field: str, path: Path, line: int) -> str:
-    """The text of a field that must be there.
+    """The text of a required field.
 
     Raises:
         InputError: the field is missing, empty or not a text.
@@ -169,10 +169,10 @@ def require(row: Mapping[str, Any], field: str, path: Path, line: int) -> str:
 
 
 def refuse_duplicate(seen: dict[str, int], id_: str, path: Path, line: int, field: str = "id") -> None:
-    """Add an id and its line to those seen before.
+    """Add an id and its line to the known ids.
 
     Raises:
-        InputError: an earlier line has the id.
+        InputError: duplicate id.
     """
     first = seen.setdefault(id_, line)
     if first != line:
@@ -204,7 +204,7 @@ _REASONS = {
 
 @contextmanager
 def writing(path: Path, kept: str = "") -> Iterator[None]:
-    """Turn a failed write into one line: the file, the reason, and what is ``kept``.
+    """Turn a failed write into one line: the file, the reason, and what was ``kept``.
 
     Raises:
         InputError: any OSError of the block.
@@ -229,19 +229,19 @@ def make_folder(path: Path) -> None:
 
 
 def check_out(path: Path | None, endings: Sequence[str] = (), *, folder: bool = False) -> None:
-    """Refuse early, before anything is computed, what cannot be written in the end. Nothing is made.
+    """Refuse an unwritable output early, before anything is computed. Nothing is created.
 
-    A file may be there (it is replaced in the end), be a link (which stays) or a device or pipe (which is
-    written to); a folder may be there or not yet.
+    A file may exist (it is replaced at the end), be a link (which stays), or a device or pipe (which is
+    written to). A folder may exist or not.
 
     Args:
-        path: what ``--out`` and its like name; None: nothing is written.
-        endings: of which the name must have one, unless it is a device or pipe.
-        folder: whether it is a folder that files are written to.
+        path: the path of ``--out`` and similar options; None: nothing is written.
+        endings: allowed name endings, except for a device or pipe.
+        folder: whether it is an output folder.
 
     Raises:
-        InputError: another ending, a folder where a file is wanted or the reverse, no such folder, no
-            permission, a read-only file system, a link that leads in a circle, a pipe that nobody reads.
+        InputError: another ending, a folder instead of a file or the reverse, a missing folder, no
+            permission, a read-only file system, a circular link, a pipe without a reader.
     """
     if path is None:
         return
@@ -269,7 +269,7 @@ def check_out(path: Path | None, endings: Sequence[str] = (), *, folder: bool = 
 
 
 class Part(NamedTuple):
-    """A stream, and the file beside the right one that its bytes go to; None: they go to the right one."""
+    """A stream, and the temporary file that gets its bytes; None: they go directly to the target."""
 
     stream: BinaryIO
     file: Path | None
@@ -279,7 +279,7 @@ class Part(NamedTuple):
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A stream whose bytes replace a file in one step at the end of the block; its folder must exist.
 
-    A link is followed and stays. A device or a pipe (``/dev/stdout``) is written to, never replaced.
+    A link is followed and stays. A device or pipe (``/dev/stdout``) is written to, never replaced.
 
     Raises:
         InputError: it cannot be written; the old file is then unchanged.
@@ -290,12 +290,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_part(path: Path, keep: bool = False) -> Iterator[Part]:
-    """:func:`replacing`, with the file that the bytes stand in until the end.
+    """:func:`replacing`, with the temporary file that has the bytes until the end.
 
     Args:
         path: the file.
-        keep: the part is called ``PATH.HEX.part``, and stays where the block is left by an error, so that
-            what was done can be had; else it has a hidden name and goes.
+        keep: the temporary file is called ``PATH.HEX.part`` and stays if the block ends with an error, so
+            that partial results are available; otherwise it has a hidden name and is removed.
     """
     with writing(path):
         mode = _mode(path)
@@ -325,7 +325,7 @@ _DESCRIPTORS = ("/dev/std", "/dev/fd/", "/proc/")
 
 
 def _is_descriptor(path: Path) -> bool:
-    """Whether a path names something that is open already, which a rename would cut off."""
+    """Whether a path names an open descriptor, which a rename would cut off."""
     return os.path.abspath(path).startswith(_DESCRIPTORS)
 
 
@@ -354,16 +354,16 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def csv_cell(value: object) -> str:
-    """A CSV cell that no spreadsheet takes for a formula or for the end of a line, and no terminal for a
-    command."""
+    """A CSV cell that no spreadsheet takes for a formula or a line end, and no terminal for a command."""
     text = "" if value is None else str(value)
     text = _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
     return "'" + text if _FORMULA.match(text) else text
 
 
 def csv_rows(stream: BinaryIO, columns: Sequence[str]) -> Callable[[Sequence[object]], None]:
-    """Write a header line to a stream; what is returned writes one line under it. Each line is handed on at
-    once; every cell is as :func:`csv_cell`."""
+    """Write a header line to a stream; returns a function that writes one line. Each line is flushed at once;
+    every cell is as :func:`csv_cell`.
+    """
     held = io.StringIO()
     writer = csv.writer(held, lineterminator="\n")
 
@@ -379,7 +379,7 @@ def csv_rows(stream: BinaryIO, columns: Sequence[str]) -> Callable[[Sequence[obj
 
 
 def csv_text(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """Lines as CSV text under a header; every cell as :func:`csv_cell`."""
+    """CSV text with a header; every cell is as :func:`csv_cell`."""
     stream = io.BytesIO()
     write = csv_rows(stream, columns)
     for line in lines:

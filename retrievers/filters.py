@@ -1,4 +1,4 @@
-"""Turning a :class:`~abduce.retrievers.base.Where` into positions of a collection, for every retriever."""
+"""Turn a :class:`~abduce.retrievers.base.Where` into positions of a collection, for every retriever."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ EVERYTHING = Where()
 
 
 def applied_datatype(collection: Collection[Any], where: Where) -> str | None:
-    """The datatype that is filtered on; None where it is missing or the collection does not declare it."""
+    """The datatype of the filter; None if it is missing or the collection does not declare it."""
     return where.datatype if where.datatype in collection.datatypes else None
 
 
 def fell_back(collection: Collection[Any], where: Where | None) -> bool:
     """Whether a datatype filter was impossible, so that everything was searched.
 
-    Nothing fell back where no filter was asked for (``where=None``), nor where neither the filter nor
-    the collection knows datatypes (clinical codes, passages: all pass by design).
+    False if no filter was given (``where=None``), or if neither the filter nor the collection has datatypes
+    (clinical codes, passages).
     """
     if where is None or applied_datatype(collection, where) is not None:
         return False
@@ -32,7 +32,7 @@ def fell_back(collection: Collection[Any], where: Where | None) -> bool:
 
 
 def excluded(collection: Collection[Any], exclude: Sequence[tuple[str, str]]) -> Mask:
-    """A mask (N,) of the items that one of the (field, value) pairs leaves out."""
+    """A mask (N,) of the items that one of the (field, value) pairs excludes."""
     mask = np.zeros(len(collection), dtype=np.bool_)
     for field, value in exclude:
         numbers, codes = collection.field_codes(field)
@@ -42,7 +42,7 @@ def excluded(collection: Collection[Any], exclude: Sequence[tuple[str, str]]) ->
 
 
 def passing(collection: Collection[Any], where: Where | None) -> Mask | None:
-    """A mask (N,) of the items that pass a filter, or None where all do."""
+    """A mask (N,) of the items that pass a filter, or None if all do."""
     where = where or EVERYTHING
     datatype = applied_datatype(collection, where)
     mask: Mask | None = None

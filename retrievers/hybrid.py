@@ -14,19 +14,18 @@ Method = Literal["rrf", "scores"]
 
 
 class HybridRetriever(Remade):
-    """Fuses what several retrievers return.
+    """Fuses the results of several retrievers.
 
-    ``rrf``: ``sum_i w_i / (kappa + rank_i)`` over the rankings that returned a document. ``scores``:
-    ``sum_i w_i * S^_i``, where ``S^_i`` is the i-th score range-normalised over what that retriever
-    returned (all equal: 1) and 0 where it did not return the document. Filter and label coverage are the
-    parts' own: each applies its ``w_cov``.
+    ``rrf``: ``sum_i w_i / (kappa + rank_i)`` over the rankings that returned a document. ``scores``: ``sum_i
+    w_i * S^_i``, where ``S^_i`` is the i-th score range-normalised over what that retriever returned (all
+    equal: 1), and 0 if it did not return the document. Each part applies its own filter and ``w_cov``.
 
     Args:
         parts: at least one retriever; all search the same documents.
         method: ``rrf`` or ``scores``.
-        weights: one per part, at least 0 and not all 0; None: all 1. A part of weight 0 is not asked.
+        weights: one per part, at least 0 and not all 0; None: all 1. A part with weight 0 is not called.
         kappa: the constant of the reciprocal ranks, above 0.
-        depth: how many places each part is asked for (at least the ``k`` of the call).
+        depth: how many positions each part returns (at least the ``k`` of the call).
 
     Ties fall by score, first part that returned the document, best rank, then id. Components are
     ``rank_1``, ``rank_2``, ... (0 where absent) by part.
@@ -97,7 +96,7 @@ class HybridRetriever(Remade):
         )
 
     def _shares(self, ranking: Ranking) -> list[float]:
-        """What each place of a ranking adds, before its weight."""
+        """The contribution of each position of a ranking, before its weight."""
         if self.method == "rrf":
             return [1.0 / (self.kappa + rank) for rank in range(1, len(ranking) + 1)]
         if not len(ranking):

@@ -1,8 +1,8 @@
-"""Milvus, for collections that outgrow one machine: a local file by default, any cluster by its URI.
+"""Milvus, for collections too large for one machine: a local file by default, any cluster by its URI.
 
-A Milvus collection holds each document's id, datatype, fields to exclude on, tokens (for Milvus's own
-BM25) and vector. Documents are inserted in batches that are skipped where they stand already, so a broken
-insert goes on where it stopped. :attr:`MilvusRetriever.notes` says what the embedded Milvus Lite cannot do.
+A Milvus collection holds each document's id, datatype, fields for exclusion, tokens (for Milvus's BM25) and
+vector. Documents are inserted in batches; existing ones are skipped, so an interrupted insert continues.
+:attr:`MilvusRetriever.notes` says what the embedded Milvus Lite cannot do.
 """
 
 from __future__ import annotations
@@ -49,27 +49,27 @@ class MilvusRetriever(Remade):
     """Searches one Milvus collection; the constructor connects, :meth:`insert` fills.
 
     Args:
-        collection: the taxonomy or corpus that is searched.
+        collection: the taxonomy or corpus to search.
         encoder: texts to vectors; None: no vector field.
         uri: a path ending in ``.db`` (Milvus Lite), or the address of a server.
         token: ``user:password`` or an API key of a server.
-        name: of the Milvus collection; None: the collection's own.
-        field: what is searched: ``dense`` or ``bm25``.
-        w_cov: weight of the label-coverage terms. With coverage, range and ranking are taken over the
-            best ``pool`` documents that pass the filter, so it equals the local retriever's where
-            ``pool`` covers them all.
+        name: the name of the Milvus collection; None: that of ``collection``.
+        field: the searched field: ``dense`` or ``bm25``.
+        w_cov: weight of the label-coverage terms. With coverage, range and ranking are taken over the best
+            ``pool`` documents that pass the filter. If ``pool`` covers all, the result equals the local
+            retriever's.
         pool: see ``w_cov``; at most 16,384, Milvus's own limit.
         index: the vector index (``FLAT`` is exact; ``HNSW``, ``IVF_FLAT``, ``AUTOINDEX`` ...).
         k1, b: BM25's constants.
         filter_fields: metadata fields that ``Where.exclude`` may name, besides ``id`` and ``datatype``.
-        batch: documents an insert call.
+        batch: documents per insert call.
 
     Components are ``similarity`` or ``bm25``, and with coverage the normalised score, ``cov_label`` and
     ``cov_query``. Ties fall as in the local retrievers.
 
     Raises:
         MissingExtra: pymilvus (or milvus-lite for a ``.db`` path) is not installed.
-        InputError: the server cannot be reached, or holds something else under that name.
+        InputError: the server cannot be reached, or has something else under that name.
     """
 
     def __init__(
@@ -105,18 +105,18 @@ class MilvusRetriever(Remade):
         self._ready = False
 
     def close(self) -> None:
-        """Close the connection; a Milvus Lite file is free for others then."""
+        """Close the connection; a Milvus Lite file can then be opened by others."""
         self._client.close()
 
     def insert(self, progress: bool = False) -> int:
-        """Insert the documents that are not there yet; returns how many that were.
+        """Insert the missing documents; returns their number.
 
         Args:
             progress: log a line every 10,000 documents.
 
         Raises:
-            InputError: the Milvus collection was made for other documents or another encoder, or the
-                encoder gives a vector that is not finite.
+            InputError: the Milvus collection was made for other documents or another encoder, or a vector is
+                not finite.
         """
         about = self._about()
         inserted, cut = 0, 0
@@ -153,8 +153,8 @@ class MilvusRetriever(Remade):
         """Rank documents for each query; see :class:`~abduce.retrievers.base.Retriever`.
 
         Raises:
-            InputError: not everything is inserted, a filter names a field that Milvus does not hold, or
-                a query vector is not finite.
+            InputError: not everything is inserted, a filter names a field that Milvus lacks, or a query
+                vector is not finite.
         """
         check_search(queries, k, where)
         self._require_all()
@@ -172,7 +172,7 @@ class MilvusRetriever(Remade):
         where: Sequence[Where | None] | None = None,
         queries: Sequence[str] | None = None,
     ) -> list[Ranking]:
-        """Rank documents for each query vector (Q, d); coverage is added where ``queries`` are given."""
+        """Rank documents for each query vector (Q, d); coverage is added if ``queries`` are given."""
         self._require_all()
         rows = np.atleast_2d(np.asarray(vectors, dtype=np.float32))
         if not np.isfinite(rows).all():
@@ -218,7 +218,7 @@ class MilvusRetriever(Remade):
         return [answers[i] for i in range(len(wanted))]
 
     def _ask(self, wanted: list[Any], expression: str, limit: int) -> list[tuple[list[str], Any]]:
-        """Ids and scores of each query, in no promised order."""
+        """Ids and scores of each query, in no guaranteed order."""
         if limit == 0:
             return [([], np.zeros(0))] * len(wanted)
         dense = self.field == "dense"
@@ -280,7 +280,7 @@ class MilvusRetriever(Remade):
         return " and ".join(parts)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        """What is known of every document without an encoder; ``place`` is dropped before inserting."""
+        """The fields of every document without an encoder; ``place`` is dropped before inserting."""
         for place, item in enumerate(self.collection):
             record = self.collection.record(item)
             row = {"id": record.id, "datatype": record.datatype or "", "place": place}
@@ -289,7 +289,7 @@ class MilvusRetriever(Remade):
             yield row
 
     def _complete(self, rows: list[dict[str, Any]]) -> int:
-        """Add tokens and vectors to rows that will be inserted; returns how many texts were cut."""
+        """Add tokens and vectors to rows before inserting; returns how many texts were cut."""
         items = [self.collection[row["id"]] for row in rows]
         cut = 0
         for row, item in zip(rows, items, strict=True):
@@ -343,7 +343,7 @@ class MilvusRetriever(Remade):
         )
 
     def _about(self) -> str:
-        """What the Milvus collection was made from; kept with it."""
+        """What the Milvus collection was made from, stored with it."""
         return json.dumps(
             {
                 "abduce": 1,

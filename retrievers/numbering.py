@@ -1,4 +1,4 @@
-"""Queries to token numbers, fast: what a run of characters comes to is worked out once and kept."""
+"""Queries to token numbers; the tokens of each run of characters are cached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST = 64
 
 
 class QueryNumbers:
-    """A tokenizer and a vocabulary, put together.
+    """A tokenizer with a vocabulary.
 
     Args:
         tokenizer: the tokenizer of queries and documents.
@@ -24,7 +24,7 @@ class QueryNumbers:
         self._runs = _Runs(tokenizer, vocabulary) if isinstance(tokenizer, WordTokenizer) else None
 
     def distinct(self, query: str) -> tuple[list[int], int]:
-        """The numbers of the known tokens, ascending, each once; and the count of distinct tokens."""
+        """The numbers of the distinct known tokens, ascending; and the count of distinct tokens."""
         if self._runs is None:
             tokens: set[int | str] = {self._vocabulary.get(t, t) for t in self._tokenizer(query)}
         else:
@@ -39,7 +39,7 @@ class QueryNumbers:
 
 
 class _Runs(dict[str, tuple[int | str, ...]]):
-    """Runs with their tokens: the number of a known token, an unknown one as it is."""
+    """Runs with their tokens: the number of a known token, or an unknown token itself."""
 
     def __init__(self, tokenizer: WordTokenizer, vocabulary: Mapping[str, int]) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""The gate for files from outside, used by every reader: regular files, within bounds of size, unpacking,
-line and nesting.
+"""Checks for files from outside, used by every reader: regular files, with limits on size, unpacking, line
+length and nesting.
 
-What is unpacked may be ``UNPACKED_TIMES`` as large as what is packed (the data of this project: at most 40),
-and as large as ``UNPACKED_FREE`` in any case.
+Unpacked data may be ``UNPACKED_TIMES`` as large as packed (in this project's data: at most 40), and up to
+``UNPACKED_FREE`` in any case.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ _CHUNK = 1 << 20
 
 
 class Bounded(io.RawIOBase):
-    """A byte stream that complains once more than ``limit`` bytes, or ``line`` bytes without a line break,
-    were read."""
+    """A byte stream that raises after more than ``limit`` bytes, or ``line`` bytes without a line break."""
 
     def __init__(self, stream: IO[bytes], path: Path, limit: int, why: str, line: int | None = None) -> None:
         self._stream, self._path, self._limit, self._why, self._line = stream, path, limit, why, line
@@ -75,12 +74,12 @@ def open_outside(
 
     Args:
         path: the file.
-        limit: bytes at most, after unpacking; None: no more than unpacking may make of it.
-        packed: whether it is gzip; None: where its first bytes say so.
-        line: bytes at most between two line breaks.
+        limit: the most bytes after unpacking; None: only the ratio is limited.
+        packed: whether it is gzip; None: decided by its first bytes.
+        line: the most bytes per line.
 
     Raises:
-        InputError: no such file, no regular file, not permitted, corrupt gzip, or over a bound.
+        InputError: no such file, not a regular file, no permission, corrupt gzip, or over a limit.
     """
     path = Path(path)
     try:
@@ -106,7 +105,7 @@ def open_outside(
 
 
 def check_regular(path: str | Path) -> None:
-    """Refuse a path that is no readable regular file, for libraries that open it themselves.
+    """Refuse a path that is not a readable regular file, for libraries that open it themselves.
 
     Raises:
         InputError: as :func:`open_outside`.

@@ -1,1 +1,1 @@
-"""Official releases in, files of the data layout out; run once per release."""
+"""Builds files of the data layout from official releases; run once per release."""

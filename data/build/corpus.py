@@ -1,4 +1,4 @@
-"""Documents to a passage corpus: the rows of ``abduce data build corpus``."""
+"""Build a passage corpus from documents: the rows of ``abduce data build corpus``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..texts import passages_of
 
 @dataclass
 class Built:
-    """What was written. ``characters``: of all passages."""
+    """The counts of what was written. ``characters``: of all passages."""
 
     documents: int = 0
     passages: int = 0
@@ -27,17 +27,17 @@ class Built:
 def build_corpus(sources: Sequence[Path], out: Path, size: int = TARGET, *, skip_bad: bool = False) -> Built:
     """Write the passages of some documents.
 
-    A passage is ``{"id": "DOCUMENT_N", "title", "content", ...}``, N from 0; further fields of the document
-    are kept. The file is replaced as a whole, or not at all.
+    A passage is ``{"id": "DOCUMENT_N", "title", "content", ...}``, N from 0, with further fields of the
+    document. The file is replaced as a whole or not at all.
 
     Args:
         sources: files or folders.
         out: ``.jsonl`` or ``.jsonl.gz``.
-        size: characters a passage has at most.
-        skip_bad: pass over bad documents and count them.
+        size: the most characters per passage.
+        skip_bad: skip bad documents and count them.
 
     Raises:
-        InputError: a source that is missing or of no known kind, a bad document, an id twice, no passages.
+        InputError: a missing or unsupported source, a bad document, a duplicate id, no passages.
     """
     check_out(out, (".jsonl", ".jsonl.gz"))
     built, lines, documents = Built(), [], set()

@@ -1,4 +1,4 @@
-"""What ``abduce index`` does: from a source and settings to an index folder."""
+"""The work of ``abduce index``: build an index folder from a source and settings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ KINDS = ("bm25", "dense", "milvus")
 
 
 def load_source(source: str, passages: bool = False, data: Path | None = None) -> Collection[Any]:
-    """What is indexed: a domain's inventory, a release by name, a corpus, or a file of concepts or passages.
+    """The source of an index: a domain's inventory, a release by name, a corpus, or a file of concepts or
+    passages.
 
-    A domain's name (``clinical``) means what its evaluation ranks, a taxonomy's (``icd10cm-2018``) the whole
-    release.
+    A domain's name (``clinical``) is what its evaluation ranks; a taxonomy's name (``icd10cm-2018``) is the
+    whole release.
 
     Raises:
-        InputError: there is no such thing, or it cannot be read.
+        InputError: it does not exist or cannot be read.
     """
     if source in DOMAINS:
         return DataFolder.find(data).taxonomy(domain_named(source))
@@ -48,8 +49,8 @@ def load_source(source: str, passages: bool = False, data: Path | None = None) -
 
 
 def parse_settings(pairs: Sequence[str], option: str = "--set") -> dict[str, Any]:
-    """``["k1=0.9", "model=some/folder"]`` to settings; a value that is no TOML value is a text. Errors name
-    the command line's ``option``.
+    """``["k1=0.9", "model=some/folder"]`` as settings; a value that is not TOML is a text. Errors name the
+    command line's ``option``.
 
     Raises:
         InputError: a pair without ``=``.
@@ -76,7 +77,7 @@ def build_index(
     pairs: Sequence[str],
     overwrite: bool,
 ) -> list[str]:
-    """Build an index; returns what there is to say about it, line by line.
+    """Build an index; returns lines about it.
 
     Raises:
         InputError: a bad source, kind, setting or place.
@@ -102,7 +103,7 @@ def build_index(
 
 
 def summary(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name and value of what a reader wants to know about an index."""
+    """Names and values that describe an index."""
     about = manifest["collection"]
     yield "kind", str(manifest["kind"])
     yield about["kind"], f"{about['name']}, {about['count']:,} documents of {' + '.join(about['indexed'])}"

@@ -1,8 +1,8 @@
-"""Official XBRL taxonomy releases (US-GAAP of any year, or any other) to our inventory of concepts.
+"""Build an inventory of concepts from an official XBRL taxonomy release (US-GAAP of any year, or any other).
 
-Read are the schemas (``*.xsd``: names, datatypes, balance, period type, abstract) and the label linkbases
-(``*.xml``: standard and documentation labels, deprecation). The files are parsed as a stream; a document type
-declaration is refused, so no entity is ever expanded and no other file or network address is opened.
+It reads the schemas (``*.xsd``: names, datatypes, balance, period type, abstract) and the label linkbases
+(``*.xml``: standard and documentation labels, deprecation). Files are parsed as a stream. A document type
+declaration is refused, so no entity is expanded and no other file or address is opened.
 """
 
 from __future__ import annotations
@@ -83,16 +83,17 @@ def build_us_gaap(
     """Build an inventory (``concepts.jsonl.gz``) from a release.
 
     Args:
-        source: a folder with the release's files, at any depth, or its zip archive as published.
-        out: the folder to write to; made where it is not there.
-        prefix: whose concepts: the part of an element's id before the underscore (``us-gaap_Assets``).
-        year: of the release; needed only where the folder has several.
+        source: a folder with the release's files, at any depth, or its published zip archive.
+        out: the output folder; made if missing.
+        prefix: the part of an element's id before the underscore (``us-gaap_Assets``); other elements are
+            skipped.
+        year: the release's year; needed only if the folder has several.
         abstract: keep abstract concepts (they are marked).
         deprecated: keep deprecated concepts (they are marked).
 
     Raises:
-        InputError: nothing of that prefix, several years, or a file that is not well-formed, too large, or
-            has a document type declaration.
+        InputError: no element with that prefix, several years, or a file that is malformed, too large, or has
+            a document type declaration.
     """
     elements: dict[str, Element] = {}
     linkbases = 0
@@ -121,7 +122,7 @@ def _keep(elements: dict[str, Element], id_: str, element: Element, source: Path
 
 
 def _files(source: Path) -> Iterator[tuple[str, Any]]:
-    """(name, opener) of each schema and linkbase, in order of their names; none is held in memory."""
+    """(name, opener) of each schema and linkbase, sorted by name; none is held in memory."""
     sizes: list[tuple[str, int, Any]] = []
     if not os.path.isdir(source):
         check_regular(source)
@@ -162,7 +163,7 @@ def _parts(source: Path) -> list[zipfile.ZipInfo]:
 
 @contextmanager
 def _open_part(source: Path, part: zipfile.ZipInfo, mode: str) -> Iterator[IO[bytes]]:
-    """A part of an archive, unpacked as it is read; it never gives more bytes than the archive says."""
+    """A part of an archive, unpacked as it is read, with no more bytes than the archive states."""
     try:
         with zipfile.ZipFile(source) as archive, archive.open(part) as stream:
             yield stream
@@ -223,7 +224,7 @@ def _elements(name: str, opened: Any) -> Iterator[tuple[str, Element]]:
 
 
 def _labels(name: str, opened: Any, elements: Mapping[str, Element]) -> int:
-    """Attach a linkbase's labels to the elements; 1 where it has any."""
+    """Attach a linkbase's labels to the elements; returns 1 if it has any."""
     any_label = 0
     for link in _events(name, opened):
         if link.tag != f"{LINK}labelLink":

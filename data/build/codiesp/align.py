@@ -34,7 +34,7 @@ STOP_EN = frozenset(
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text in lower case, with their character spans."""
+    """The lower-case words of a text, with their character spans."""
 
     words: tuple[str, ...]
     spans: tuple[Span, ...]
@@ -47,7 +47,7 @@ def words_of(text: str, start: int = 0, end: int | None = None) -> Words:
 
 
 def sentences_es(text: str) -> list[Span]:
-    """Spans of the sentences of a Spanish text; white space at their ends is left out."""
+    """Spans of the sentences of a Spanish text, without white space at their ends."""
     cuts = [0]
     for m in _SENTENCE_END.finditer(text):
         cuts += [m.start(), m.end()]
@@ -118,7 +118,7 @@ def align_sentences(es: Sequence[str], en: Sequence[str]) -> list[Bead]:
 
 
 def _marks(sentence: str) -> frozenset[str]:
-    """What survives translation: numbers, and the first five letters of long words without accents."""
+    """Parts that a translation keeps: numbers, and the first five letters of long words without accents."""
     words = words_of(sentence).words
     return frozenset(w if w[0].isdigit() else plain(w)[:5] for w in words if w[0].isdigit() or len(w) > 5)
 
@@ -152,7 +152,7 @@ def _grams(word: str) -> frozenset[str]:
 
 
 def cognate(a: str, b: str) -> float:
-    """How alike two words are written, in [0, 1]: Dice over trigrams of words of four letters and more."""
+    """Spelling similarity of two words, in [0, 1]: Dice over trigrams, for words of four letters and more."""
     if a == b:
         return 1.0
     if len(a) < 4 or len(b) < 4:
@@ -163,7 +163,7 @@ def cognate(a: str, b: str) -> float:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """A word without accents and without its plural ending, so that both forms count together."""
+    """A word without accents and plural ending, so that both forms count together."""
     bare = plain(word)
     if len(bare) > 5 and bare.endswith("es"):
         return bare[:-2]
@@ -171,7 +171,7 @@ def stem(word: str) -> str:
 
 
 class WordTable:
-    """How well a Spanish and an English word translate each other.
+    """Translation probabilities of Spanish and English words.
 
     Args:
         pairs: (Spanish words, English words) of sentences that translate each other.
@@ -192,7 +192,7 @@ class WordTable:
         self._scores = np.sqrt(forward * backward[order])
 
     def __call__(self, es: str, en: str) -> float:
-        """In [0, 1]: the geometric mean of both translation probabilities, or the likeness of spelling."""
+        """In [0, 1]: the geometric mean of both translation probabilities, or the spelling similarity."""
         score = cognate(es, en)
         i, j = self._es.get(stem(es)), self._en.get(stem(en))
         if i is not None and j is not None and len(self._keys):

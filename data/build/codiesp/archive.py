@@ -29,7 +29,7 @@ _CODE = re.compile(r"[A-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?")
 
 @dataclass(frozen=True)
 class Case:
-    """A clinical case: the Spanish original and its machine translation, one sentence a line."""
+    """A clinical case: the Spanish original and its machine translation, one sentence per line."""
 
     case_id: str
     split: str
@@ -39,7 +39,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Annotation:
-    """A diagnosis code on a Spanish mention. ``spans`` are offsets into the Spanish text, in text order."""
+    """A diagnosis code of a Spanish mention. ``spans`` are offsets into the Spanish text, in text order."""
 
     split: str
     case_id: str
@@ -58,7 +58,7 @@ class Annotation:
 class CodiEsp:
     """Cases by id, and the diagnosis annotations in file order.
 
-    ``dropped`` counts the annotations that were read over, by reason.
+    ``dropped`` counts the skipped annotations, by reason.
     """
 
     cases: dict[str, Case]
@@ -66,17 +66,18 @@ class CodiEsp:
     dropped: dict[str, int] = field(default_factory=dict)
 
     def drop(self, reason: str) -> None:
-        """Count an annotation that is left out."""
+        """Count a skipped annotation."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
 
 
 def read_corpus(path: str | Path, splits: Sequence[str] = SPLITS) -> CodiEsp:
     """Read a folder, a ``.tar.gz`` or a ``.zip`` of the official layout, without unpacking it.
 
-    The cases of all splits are read (alignment learns from them), the annotations of ``splits`` alone.
+    The cases of all splits are read, because alignment learns from them; only the annotations of ``splits``
+    are.
 
     Raises:
-        InputError: not there, corrupted, not the layout, or a bad line; one line.
+        InputError: missing, corrupted, another layout, or a bad line.
     """
     path = Path(path)
     if not os.path.exists(path):
@@ -114,7 +115,7 @@ def read_corpus(path: str | Path, splits: Sequence[str] = SPLITS) -> CodiEsp:
 
 
 def _files(path: Path) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of every file that may belong to the corpus, in name order."""
+    """(name, bytes) of every file that may belong to the corpus, sorted by name."""
     try:
         if os.path.isdir(path):
             for file in sorted(p for p in path.rglob("*") if p.suffix in (".txt", ".tsv")):
@@ -146,7 +147,7 @@ def _check_size(path: Path, name: str, size: int) -> None:
 
 
 def _read_table(name: str, content: str, split: str, corpus: CodiEsp) -> None:
-    """The diagnosis lines of a ``<split>X.tsv``; the same code on the same spans counts once."""
+    """The diagnosis lines of a ``<split>X.tsv``; the same code with the same spans counts once."""
     seen: set[tuple[str, str, tuple[tuple[int, int], ...]]] = set()
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():

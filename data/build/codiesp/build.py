@@ -25,7 +25,7 @@ OUTSIDE = "code outside the inventory"
 
 @dataclass(frozen=True)
 class CodiespReport:
-    """What became of the annotations: ``kept`` by split, then by tier and by scope, ``dropped`` by reason."""
+    """The counts of annotations: ``kept`` by split, by tier and by scope, ``dropped`` by reason."""
 
     method: str
     annotations: int
@@ -62,17 +62,17 @@ def build_codiesp(
     splits: Sequence[str] = SPLITS,
     progress: Callable[[int, int], None] | None = None,
 ) -> CodiespReport:
-    """Build contexts and facts; either all files are written or none.
+    """Build contexts and facts; all files are written or none.
 
     Args:
         archive: folder, ``.tar.gz`` or ``.zip`` of the official layout.
         inventory: an ``icd10cm_fy*_taxonomy.jsonl.gz``; only codes of its CodiEsp inventory are kept.
-        out: folder that gets ``contexts.jsonl.gz``, ``facts_<split>.jsonl.gz`` and a manifest.
-        method: ``alignment``: word alignment trained on the archive itself; ``model``: one call a
-            mention with an exact-substring check.
-        lm: the ``dspy.LM`` of method ``model``; DSPy's own setting where not given.
-        threads: calls in flight.
-        splits: which splits to prepare, of those that the archive has.
+        out: the folder for ``contexts.jsonl.gz``, ``facts_<split>.jsonl.gz`` and a manifest.
+        method: ``alignment``: word alignment trained on the archive itself; ``model``: one call per mention
+            with an exact-substring check.
+        lm: the ``dspy.LM`` of method ``model``; default: DSPy's setting.
+        threads: parallel calls.
+        splits: the splits to prepare, of those in the archive.
         progress: called with (done, all).
 
     Raises:
@@ -145,12 +145,12 @@ def build_with(
     """:func:`build_codiesp` with the language model of an ``[lm]`` table.
 
     Args:
-        lm: TOML file with an ``[lm]`` table; needed by method ``model`` and no other.
+        lm: TOML file with an ``[lm]`` table, for method ``model`` only.
 
     Raises:
-        InputError: the table is missing, there is one too many, or nobody listens at its address.
-        dspy.LMError: the model could not be reached any more; nothing is written. The replies are cached, so
-            that the next run goes on from there.
+        InputError: the table is missing or not needed, or its address accepts no connection.
+        dspy.LMError: the model became unreachable; nothing is written. The replies are cached, so the next
+            run continues from there.
     """
     if method == "alignment":
         if lm is not None:
@@ -217,7 +217,7 @@ def _relocate(
 def _once(
     relocated: Sequence[tuple[Annotation, Relocation]], dropped: Counter[str]
 ) -> list[tuple[Annotation, Relocation]]:
-    """The first fact of each (case, code, English span); the others are counted."""
+    """The first fact of each (case, code, English span); duplicates are counted."""
     seen: set[tuple[str, str, int, int]] = set()
     kept = []
     for annotation, relocation in relocated:

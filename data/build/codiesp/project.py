@@ -1,4 +1,4 @@
-"""A Spanish mention to the English words that translate it, by alignment and without a model."""
+"""Locate the English translation of a Spanish mention by alignment, without a model."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ KEEP_DOCUMENT = 0.75
 
 @dataclass(frozen=True)
 class Relocation:
-    """Where an English text says what a Spanish mention says.
+    """The place in an English text that translates a Spanish mention.
 
-    ``scope`` is ``aligned_sentence`` or ``document``; ``coverage``: share of the mention's content
-    words that are translated inside; ``density``: share of the English content words inside that
-    translate one of them; ``tier`` A: both are complete, B: not.
+    ``scope`` is ``aligned_sentence`` or ``document``. ``coverage`` is the share of the mention's content
+    words with a translation inside. ``density`` is the share of the English content words inside that
+    translate one of them. ``tier`` is A if both are complete, else B.
     """
 
     start: int
@@ -49,7 +49,7 @@ class Relocation:
 
 @dataclass(frozen=True)
 class AlignedCase:
-    """A case with its sentences and which translate each other."""
+    """A case with its sentences and their alignment."""
 
     case: Case
     es: list[Span]
@@ -63,21 +63,21 @@ class AlignedCase:
         return cls(case, es, en, beads)
 
     def sentence_es(self, spans: Sequence[Span]) -> str:
-        """The Spanish sentences that a mention touches."""
+        """The Spanish sentences of a mention."""
         return " ".join(self.case.text_es[a:b] for a, b in self.es if any(a < e and s < b for s, e in spans))
 
     def aligned(self, spans: Sequence[Span]) -> list[int]:
-        """Numbers of the English sentences that translate those of a Spanish mention."""
+        """Numbers of the English sentences aligned with those of a Spanish mention."""
         touched = {i for i, (a, b) in enumerate(self.es) if any(a < e and s < b for s, e in spans)}
         return sorted({j for left, right in self.beads if touched.intersection(left) for j in right})
 
     def expected(self, spans: Sequence[Span]) -> float:
-        """Where the mention should stand in the English text, in characters, by its relative place."""
+        """The expected character offset of the mention in the English text, from its relative position."""
         return spans[0][0] / max(len(self.case.text_es), 1) * len(self.case.text_en)
 
 
 class Aligner:
-    """Relocates mentions by word alignment; trained on the corpus that it is given."""
+    """Relocates mentions by word alignment, trained on the given corpus."""
 
     def __init__(self, corpus: CodiEsp) -> None:
         self.cases = {id_: AlignedCase.of(case) for id_, case in corpus.cases.items()}
@@ -128,7 +128,7 @@ class Aligner:
         return None if best is None else best[1]
 
     def _windows(self, text: str, line: Span, content: Sequence[str], scope: str) -> list[Relocation]:
-        """Every run of words of a sentence that begins and ends with a translated word."""
+        """Every run of words in a sentence that begins and ends with a translated word."""
         english = words_of(text, *line)
         scores = [[self.table(es, en) for en in english.words] for es in content]
         best_of = [max((row[k] for row in scores), default=0.0) for k in range(len(english.words))]

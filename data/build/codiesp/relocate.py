@@ -1,4 +1,4 @@
-"""A Spanish mention to its English words by one model call and an exact-substring check."""
+"""Locate the English words of a Spanish mention by one model call and an exact-substring check."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Attempt:
 
 
 class Relocator(Part):
-    """One call per mention; what it answers counts only where it stands in the text, letter by letter.
+    """One call per mention; an answer counts only if it is in the text exactly.
 
-    The answer is looked for in the aligned sentences first, then in the whole document; of several
-    places the one nearest to the mention's relative place in the Spanish text is taken. (The paper
-    gives no rule for that; a translation keeps the order of its original.)
+    The answer is searched for in the aligned sentences first, then in the whole document. Of several places,
+    the nearest to the mention's relative position in the Spanish text is used. (The paper gives no rule;
+    translations keep the order of the original.)
 
     Args:
         prompts: prompt set with the table ``[relocator]``.
@@ -86,7 +86,7 @@ class Relocator(Part):
 
 
 def _occurrences(text: str, words: str, start: int, end: int) -> list[int]:
-    """Where the words stand between two offsets, not inside longer words."""
+    """The occurrences of the words between two offsets, not inside longer words."""
     found: list[int] = []
     at = text.find(words, start, end)
     while at >= 0:

@@ -1,8 +1,8 @@
-"""Yearly changes to the tabular list and the indexes, read from the publisher's PDF addenda.
+"""Yearly changes to the tabular list and the indexes, from the publisher's PDF addenda.
 
-The full XML of a year is not always at hand; the addenda list what changed against the year before,
-one action a line: ``Add``, ``Delete``, ``Revise from`` with ``Revise to``, and ``No Change`` for the
-lines that only say where the change is.
+The full XML of a year is not always available. The addenda list the changes to the year before, one action
+per line: ``Add``, ``Delete``, ``Revise from`` with ``Revise to``, and ``No Change`` for lines that only give
+the position of a change.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SEE = re.compile(
 
 @dataclass(frozen=True)
 class Change:
-    """One line of an addendum: the action and its text, continued lines joined."""
+    """One line of an addendum: the action and its text, with continuation lines joined."""
 
     action: str
     text: str
@@ -71,7 +71,7 @@ def read_changes(file: ReleaseFile) -> list[Change]:
 
 
 def parse_changes(text: str) -> Iterator[Change]:
-    """The change lines of an addendum's text; what precedes the first action is its title."""
+    """The change lines of an addendum's text; text before the first action is its title."""
     action, words = "", ""
     for raw in text.splitlines():
         line = " ".join(raw.split())
@@ -134,7 +134,7 @@ def _same(a: str, b: str) -> bool:
 
 
 def _header(change: Change, nodes: dict[str, Node]) -> Node | None:
-    """The node that a line names, or None for a note. A code that is new becomes a node."""
+    """The node of a line, or None for a note. A new code becomes a node."""
     text = change.text
     if text.startswith("Chapter "):
         return nodes.get("chapter " + text.split()[1])
@@ -161,7 +161,7 @@ def _header(change: Change, nodes: dict[str, Node]) -> Node | None:
 
 
 def _title(text: str) -> tuple[str, str]:
-    """``Abscess (pyogenic) NEC`` to its words and its bracketed modifiers."""
+    """Split ``Abscess (pyogenic) NEC`` into its words and its modifiers in brackets."""
     modifiers: list[str] = []
     words: list[str] = []
     depth, start = 0, 0
@@ -184,8 +184,8 @@ def apply_to_index(paths: Sequence[IndexPath], changes: Sequence[Change], kind: 
     """The paths of an index after an addendum.
 
     Args:
-        paths: those of the year before.
-        changes: of :func:`read_changes`; the dashes of a line are its level.
+        paths: the paths of the year before.
+        changes: the result of :func:`read_changes`; the dashes of a line are its level.
         kind: ``index`` or ``eindex``.
     """
     table = {_key(p.terms, p.code): p for p in paths}

@@ -20,11 +20,11 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class IndexPath:
-    """One printed code with the lead and sub-terms that lead to it.
+    """One printed code with the lead term and sub-terms above it.
 
-    ``terms`` are the words without, ``nonessential`` those in brackets, both one a level; ``path``
-    shows them together. ``code`` is as printed and may end in ``-``; ``manifestation``: the code is
-    the bracketed second one of its line.
+    ``terms`` are the words without brackets, ``nonessential`` those in brackets, both one per level; ``path``
+    shows them together. ``code`` is as printed and may end in ``-``. ``manifestation``: the code is the
+    second one of its line, in brackets.
     """
 
     source: str
@@ -43,7 +43,7 @@ Level = tuple[str, str]
 
 
 def _title(element: Any) -> Level:
-    """The words of a title without and with brackets."""
+    """The words of a title without brackets, and those in brackets."""
     title = element.find("title")
     if title is None:
         return "", ""
@@ -60,10 +60,10 @@ def _entries(element: Any, above: tuple[Level, ...]) -> Iterator[tuple[Any, tupl
 
 
 def read_index(file: ReleaseFile) -> list[IndexPath]:
-    """Every path of an index file in document order; see-references lead nowhere and are left out.
+    """Every path of an index file in document order, without see-references.
 
     Raises:
-        InputError: not an index.
+        InputError: not an index file.
     """
     root = file.xml()
     if root.tag != "ICD10CM.index" or root.find("letter") is None:

@@ -1,4 +1,4 @@
-"""``abduce data build icd10cm``: the official release files into the inventory."""
+"""``abduce data build icd10cm``: build the inventory from the official release files."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from .tabular import NOTE_KINDS, read_added, read_codes, read_order, read_tabula
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build wrote and what it read.
+    """What a build read and wrote.
 
-    ``sources`` names the file of each kind; ``agreement`` is filled where an inventory was given to
-    compare with, ``only_ours`` and ``only_theirs`` are the codes that one side lacks.
+    ``sources`` names the file of each kind. ``agreement`` is filled if another inventory was given to compare
+    with; ``only_ours`` and ``only_theirs`` are the codes that the other side lacks.
     """
 
     year: int
@@ -74,20 +74,20 @@ def build_icd10cm(
     """Build the inventory of one release year.
 
     Writes ``icd10cm_fy<year>_taxonomy``, ``_tabular_nodes``, ``_index_paths`` and ``_profiles``
-    (``.jsonl.gz``) and a manifest to ``out``; either all of them or none.
+    (``.jsonl.gz``) and a manifest to ``out``: all of them or none.
 
     Args:
         folder: the release files (see :class:`~abduce.data.build_icd10cm.icd10cm.release.Release`).
-        year: the fiscal year. Its code and order files must be there. The tabular list and the
-            indexes may be of an earlier year: the PDF addenda of the years between are applied.
-        out: where to write, made if missing.
+        year: the fiscal year. Its code and order files are required. The tabular list and the indexes may be
+            of an earlier year; the PDF addenda of the years between are then applied.
+        out: the output folder, made if missing.
         compare_with: an inventory in the same format to compare with, field by field.
         addenda: apply the addenda (needs ``pypdf``, extra ``icd10cm``).
-        indexes: which indexes go into the documentation text (default: all but the table of drugs).
+        indexes: which indexes the documentation text includes (default: all but the table of drugs).
 
     Raises:
-        InputError: no code file of the year, or a corrupted file; one line.
-        MissingExtra: addenda are there and needed, and ``pypdf`` is not installed.
+        InputError: no code file of the year, or a corrupted file.
+        MissingExtra: addenda are needed, and ``pypdf`` is not installed.
     """
     out = Path(out)
     if out.exists() and not out.is_dir():
@@ -174,7 +174,7 @@ def with_profiles(
 ) -> dict[str, bytes]:
     """The inventory's file and that of its category profiles, by these names.
 
-    ``rows`` may be whole or compact; their derived fields are there.
+    ``rows`` may be whole or compact, with their derived fields.
     """
     data = jsonl_gz(rows)
     held = profile_rows(load_schema(CLINICAL.schema), map(concept_of, rows), bytes_fingerprint(data))
@@ -195,7 +195,7 @@ def _names(year: int) -> tuple[str, str, str, str, str]:
 def _between(
     release: Release, kind: str, base: int, year: int, addenda: bool, notes: list[str]
 ) -> Iterator[ReleaseFile]:
-    """The addenda that lead from the base year to the year, oldest first; what is missing is noted."""
+    """The addenda from the base year to the year, oldest first; missing ones are noted."""
     if base > year:
         notes.append(f"the {kind} file is of {base}, later than {year}: its wording is used as it stands")
     for step in range(base + 1, year + 1):
@@ -246,7 +246,7 @@ def jsonl_gz(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write several files at once: each is complete before the first appears under its name.
+    """Write several files: each is complete before the first appears under its name.
 
     Raises:
         InputError: the folder cannot be written to.

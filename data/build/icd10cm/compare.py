@@ -11,10 +11,10 @@ from ...icd10cm_fields import documentation
 
 @dataclass(frozen=True)
 class Agreement:
-    """How one field of two inventories agrees over the codes that both have.
+    """The agreement of one field of two inventories over their common codes.
 
-    ``equal`` counts equal values. For lists, ``shared`` and ``union`` count their entries as sets, so
-    that ``shared / union`` is the agreement of the entries themselves.
+    ``equal`` counts equal values. For lists, ``shared`` and ``union`` count entries as sets, so ``shared /
+    union`` is the agreement of entries.
     """
 
     field: str
@@ -38,8 +38,8 @@ def compare(
 ) -> tuple[list[Agreement], list[str], list[str]]:
     """Compare two inventories code by code.
 
-    ``documentation`` is put together anew on both sides from the alphabetic index alone, so that the
-    choice of further indexes is no difference.
+    ``documentation`` is rebuilt on both sides from the alphabetic index only, so that the choice of further
+    indexes makes no difference.
 
     Returns:
         The agreement of each field that both have, the codes only we have, and those only they have.

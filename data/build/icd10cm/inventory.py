@@ -1,4 +1,4 @@
-"""One document a billable ICD-10-CM code, from the release files (paper: A.2)."""
+"""One document per billable ICD-10-CM code, from the release files (paper: A.2)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Row = dict[str, Any]
 
 @dataclass
 class Tree:
-    """The nodes of a release year and which of its billable codes are 7th-character extensions.
+    """The nodes of a release year, and its billable codes that are 7th-character extensions.
 
-    ``bases`` maps a billable code to the node that carries its notes: itself, or for a code that only
-    a 7th character makes, the node without it.
+    ``bases`` maps a billable code to the node with its notes: itself, or for a code with a 7th character, the
+    node without it.
     """
 
     nodes: dict[str, Node]
@@ -57,13 +57,13 @@ class Tree:
 def build_tree(tabular: Mapping[str, Node], order: Sequence[OrderedCode], labels: Mapping[str, str]) -> Tree:
     """Fit the tabular list to the codes of the year.
 
-    A node that the order file no longer lists is dropped; one that it adds hangs below its longest
-    prefix. Labels of codes are the official ones of the code and order files.
+    A node that the order file no longer lists is dropped. A node that the order file adds is placed below its
+    longest prefix. Labels are the official ones of the code and order files.
 
     Args:
         tabular: the nodes of the tabular list of this year or of the nearest earlier one.
         order: the order file of the year.
-        labels: code to official label, of the code file.
+        labels: code to official label, from the code file.
     """
     listed = {o.code for o in order}
     nodes = {k: n for k, n in tabular.items() if n.kind != "code" or k in listed}
@@ -102,7 +102,7 @@ def _longest_prefix(code: str, nodes: Mapping[str, Node]) -> str | None:
 
 
 def _is_extension(entry: OrderedCode, base: str, nodes: Mapping[str, Node]) -> bool:
-    """Whether the last character is a declared 7th one and everything between is the placeholder X."""
+    """Whether the last character is a declared 7th one and all characters before it are the placeholder X."""
     between = entry.code[len(base) : 7].replace(".", "")
     at: str | None = base
     while at is not None:
@@ -113,7 +113,7 @@ def _is_extension(entry: OrderedCode, base: str, nodes: Mapping[str, Node]) -> b
 
 
 def _section_of(code: str, nodes: Mapping[str, Node]) -> str | None:
-    """The section whose range covers a category that no listed node is a prefix of."""
+    """The section whose range covers a category, if no listed node is a prefix of it."""
     return next(
         (k for k, n in nodes.items() if n.kind == "section" and n.shown[:3] <= code[:3] <= n.shown[-3:]),
         None,
@@ -122,7 +122,7 @@ def _section_of(code: str, nodes: Mapping[str, Node]) -> str | None:
 
 @dataclass(frozen=True)
 class Resolved:
-    """An index path and the billable codes its printed code stands for.
+    """An index path and the billable codes of its printed code.
 
     ``how`` is ``exact``, ``seventh_char`` (printed without the 7th character), ``category`` (printed
     with a code that is not billable) or ``unresolved``.
@@ -134,7 +134,7 @@ class Resolved:
 
 
 def resolve(path: IndexPath, tree: Tree) -> Resolved:
-    """Which billable codes an index path leads to."""
+    """The billable codes of an index path."""
     printed = path.code.strip().rstrip("-").rstrip(".")
     if tree.bases.get(printed) is not None:
         return Resolved(path, "exact", (printed,))
@@ -147,10 +147,10 @@ def resolve(path: IndexPath, tree: Tree) -> Resolved:
 
 
 def index_terms(paths: Iterable[IndexPath], tree: Tree) -> dict[tuple[str, str], list[str]]:
-    """Paths by (index source or ``alphabetic base``, billable code), each once, in the order of the index.
+    """Paths by (index source or ``alphabetic base``, billable code), each once, in index order.
 
-    Only exact and 7th-character resolutions count; a path to a category says nothing about which
-    of its codes is meant.
+    Only exact and 7th-character resolutions count; a path to a category does not say which of its codes is
+    meant.
     """
     table: dict[tuple[str, str], dict[str, None]] = {}
     for path in paths:
@@ -173,15 +173,15 @@ def build_rows(
     added: set[str] | None = None,
     indexes: Sequence[str] = DOCUMENTED,
 ) -> Iterator[Row]:
-    """One row a billable code, in the order of the order file.
+    """One row per billable code, in the order of the order file.
 
     Args:
-        tree: of :func:`build_tree`.
+        tree: the result of :func:`build_tree`.
         order: the order file (short titles).
         paths: every index path.
-        added: the codes that the year added; the others are billable in the year before too, which
-            is the intersection that the paper keeps for CodiEsp. None: not known, all are kept.
-        indexes: the index sources that go into ``documentation``.
+        added: the codes that the year added. All others were billable the year before too; this intersection
+            is what the paper keeps for CodiEsp. None: unknown, all are kept.
+        indexes: the index sources in ``documentation``.
     """
     terms = index_terms(paths, tree)
     for entry in order:
@@ -225,5 +225,5 @@ def build_rows(
 
 
 def _excludes(path: Sequence[Node], kind: str) -> list[str]:
-    """``NODE: note`` from the section down; the chapters' own notes are fields of their own."""
+    """``NODE: note`` from the section down; notes of chapters are separate fields."""
     return [f"{n.shown}: {t}" for n in path if n.kind != "chapter" for t in n.notes.get(kind, ())]

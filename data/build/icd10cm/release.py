@@ -1,4 +1,4 @@
-"""The files of an ICD-10-CM release: found by name in a folder, read without unpacking, XML parsed safely."""
+"""The files of an ICD-10-CM release: found by name, read without unpacking, with safe XML parsing."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ReleaseFile:
         return data
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """(line number, text) of a text file, without line ends; blank lines are passed over."""
+        """(line number, text) of a text file, without line ends and blank lines."""
         try:
             text = self.read().decode("utf-8-sig")
         except UnicodeDecodeError as e:
@@ -166,7 +166,7 @@ class Release:
                 yield found
 
     def years(self, kind: str) -> list[int]:
-        """The years of which the folder holds this kind, ascending."""
+        """The years with a file of this kind, ascending."""
         return sorted(year for k, year in self._files if k == kind)
 
     def get(self, kind: str, year: int) -> ReleaseFile | None:
@@ -177,7 +177,7 @@ class Release:
         """The file of exactly this year.
 
         Raises:
-            InputError: it is not there; the line says which years are.
+            InputError: it is missing; the message lists the years that exist.
         """
         found = self.get(kind, year)
         if found is None:
@@ -199,7 +199,7 @@ class Release:
 
 
 def text_of(element: Any) -> str:
-    """All text inside an element, white space normalised; of no element, an empty text."""
+    """All text inside an element, with white space normalised; empty for no element."""
     return "" if element is None else " ".join("".join(element.itertext()).split())
 
 

@@ -29,10 +29,10 @@ def dotted(code: str) -> str:
 class Node:
     """A chapter, section or code of the tabular list.
 
-    ``id`` of a chapter is ``chapter 1``, of a section ``section A00-A09`` (a section may be one category
-    long, and then has its code), of a code the code; ``shown`` is how it is printed in our files.
-    ``notes`` holds the node's own notes by kind (:data:`NOTE_KINDS`), ``seventh`` the meaning of its
-    7th characters, ``label`` its title without a code range.
+    The ``id`` of a chapter is ``chapter 1``, of a section ``section A00-A09``, of a code the code. (A section
+    of one category has that category's code.) ``shown`` is the id as our files print it. ``notes`` holds the
+    node's own notes by kind (:data:`NOTE_KINDS`), ``seventh`` the meanings of its 7th characters, ``label``
+    its title without a code range.
     """
 
     id: str
@@ -68,7 +68,7 @@ def read_codes(file: ReleaseFile) -> dict[str, str]:
     """The billable codes and official labels of the code file: 7 columns, a blank, the label.
 
     Raises:
-        InputError: a line that is not so, or a code twice.
+        InputError: a line in another format, or a duplicate code.
     """
     labels: dict[str, str] = {}
     for number, line in file.lines():
@@ -87,7 +87,7 @@ def read_order(file: ReleaseFile) -> list[OrderedCode]:
     """The lines of the order file: number (1-5), code (7-13), 0 or 1 (15), short (17-76), long title (78-).
 
     Raises:
-        InputError: a line that is not so.
+        InputError: a line in another format.
     """
     found: list[OrderedCode] = []
     for number, line in file.lines():
@@ -100,7 +100,7 @@ def read_order(file: ReleaseFile) -> list[OrderedCode]:
 
 
 def read_added(file: ReleaseFile) -> set[str]:
-    """The codes that the year added, of the code addenda (``Add:  A0471  ...``)."""
+    """The codes that the year added, from the code addenda (``Add:  A0471  ...``)."""
     added: set[str] = set()
     for number, line in file.lines():
         if line.startswith("Add:"):
