@@ -22,11 +22,11 @@ def ask(
     ],
     options: Annotated[
         str | None,
-        typer.Option(help="Answer options, separated by commas (or by | where texts have commas)."),
+        typer.Option(help="Answer options, separated by commas (or by | if texts have commas)."),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(help="One answer option; give it once for each, in place of --options."),
+        typer.Option(help="One answer option; repeatable, instead of --options."),
     ] = None,
     corpus: Annotated[
         str,
@@ -42,42 +42,44 @@ def ask(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="An option of a program of your own (package.module:Class); the value is TOML, or a text.",
+            help="An option of your own program (package.module:Class); the value is TOML or a text.",
         ),
     ] = None,
     retriever: Annotated[str, typer.Option(help="bm25, medcpt, minilm, minilm-packaged, ...")] = "bm25",
     index: Annotated[Path | None, typer.Option(help="A stored index of the corpus.")] = None,
     gold: Annotated[
-        str | None, typer.Option(help="The right answer (letter or text): a judge then labels the context.")
+        str | None, typer.Option(help="The right answer (letter or text); a judge then labels the context.")
     ] = None,
     lm: Annotated[
         Path | None,
-        typer.Option(help="TOML file with an \\[lm] table; without it $ABDUCE_LM, or --url and --model."),
+        typer.Option(help="TOML file with an \\[lm] table; default $ABDUCE_LM, or --url and --model."),
     ] = None,
     url: Annotated[str | None, typer.Option(help="Address of a model server that ends in /v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The model's name on that server.")] = None,
     no_answer: Annotated[
         bool,
-        typer.Option("--no-answer", help="Evidence only: no model; every option is searched for by itself."),
+        typer.Option(
+            "--no-answer", help="Evidence only, without a model; each option is searched for separately."
+        ),
     ] = False,
     rules: Annotated[
-        Path | None, typer.Option(help="Rules of abduce calibrate RUN_DIR: answers then have a confidence.")
+        Path | None, typer.Option(help="Rules from abduce calibrate RUN_DIR; answers then have a confidence.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object; of a file one per line.")
+        bool, typer.Option("--json", help="Print one JSON object; for a file, one per line.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the answers to a file of questions here: .jsonl or .csv.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions of a file in flight at once.")] = 8,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions of a file in parallel.")] = 8,
     data: Annotated[
-        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
     ] = None,
     allow_fallback: Annotated[
         bool,
         typer.Option(
             "--allow-fallback",
-            help="Leave with 0 also where the model was no use for more than half of a file's questions.",
+            help="Exit with 0 even if the model failed for more than half of a file's questions.",
         ),
     ] = False,
 ) -> None:

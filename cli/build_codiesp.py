@@ -30,10 +30,8 @@ def codiesp(
     method: Annotated[
         Method, typer.Option(help="alignment: words aligned without a model; model: one call per mention.")
     ] = Method.alignment,
-    lm: Annotated[
-        Path | None, typer.Option(help="TOML file with the [lm] table that --method model calls.")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Calls in flight.")] = 8,
+    lm: Annotated[Path | None, typer.Option(help="TOML file with an [lm] table, for --method model.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Parallel calls.")] = 8,
 ) -> None:
     """Build contexts and facts from CodiEsp: each Spanish mention gets its place in the English text.
 

@@ -17,11 +17,9 @@ def corpus(
             "of text files (.txt, .md).",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Passages go here, as JSONL (.jsonl or .jsonl.gz).")],
-    size: Annotated[int, typer.Option(min=50, help="Characters a passage has at most.")] = 1000,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Pass over bad documents and count them.")
-    ] = False,
+    out: Annotated[Path, typer.Option(help="Write the passages here (.jsonl or .jsonl.gz).")],
+    size: Annotated[int, typer.Option(min=50, help="The most characters per passage.")] = 1000,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip bad documents and count them.")] = False,
 ) -> None:
     """Cut documents into passages that end at sentence ends, with title and source kept.
 

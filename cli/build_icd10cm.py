@@ -21,10 +21,10 @@ def icd10cm(
         Path | None, typer.Option(help="An inventory (.jsonl.gz) to compare with, field by field.")
     ] = None,
     addenda: Annotated[
-        bool, typer.Option(help="Apply the PDF addenda where the XML is of an earlier year.")
+        bool, typer.Option(help="Apply the PDF addenda if the XML is of an earlier year.")
     ] = True,
     drugs: Annotated[
-        bool, typer.Option("--drugs", help="Put the table of drugs into the documentation too.")
+        bool, typer.Option("--drugs", help="Include the table of drugs in the documentation.")
     ] = False,
 ) -> None:
     """Build the ICD-10-CM inventory: one document a billable code.

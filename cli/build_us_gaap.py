@@ -16,10 +16,10 @@ def us_gaap(
         typer.Option("--from", help="Folder or zip archive of the official release: xsd, linkbases."),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("data/finance"),
-    prefix: Annotated[str, typer.Option(help="Whose concepts: us-gaap, srt, dei, or your own.")] = "us-gaap",
-    year: Annotated[
-        str | None, typer.Option(help="Year of the release, where the folder has several.")
-    ] = None,
+    prefix: Annotated[
+        str, typer.Option(help="Namespace prefix: us-gaap, srt, dei, or your own.")
+    ] = "us-gaap",
+    year: Annotated[str | None, typer.Option(help="Year of the release, if the folder has several.")] = None,
     abstract: Annotated[bool, typer.Option(help="Keep abstract concepts (marked).")] = True,
     deprecated: Annotated[bool, typer.Option(help="Keep deprecated concepts (marked).")] = True,
 ) -> None:

@@ -20,19 +20,17 @@ class Kind(StrEnum):
 
 
 def calibrate(
-    program: Annotated[list[str], typer.Argument(help="Rows that call no model; or a run folder.")],
-    row: Annotated[
-        str | None, typer.Option(help="Of a run folder: the row whose answers are fitted.")
-    ] = None,
+    program: Annotated[list[str], typer.Argument(help="Rows that call no model, or a run folder.")],
+    row: Annotated[str | None, typer.Option(help="The row to fit, for a run folder.")] = None,
     domain: Annotated[str, typer.Option(help="finance or clinical.")] = "finance",
     split: Annotated[str, typer.Option(help="The split to fit on.")] = "dev",
     check: Annotated[
-        str | None, typer.Option(help="Another split, or run folder, to judge the fit on.")
+        str | None, typer.Option(help="Another split or run folder to check the fit on.")
     ] = None,
-    kind: Annotated[Kind, typer.Option(help="A logistic model of the evidence, or steps of the margin.")] = (
-        Kind.logistic
-    ),
-    data: Annotated[str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA.")] = None,
+    kind: Annotated[
+        Kind, typer.Option(help="logistic: a model of the evidence; isotonic: steps of the margin.")
+    ] = (Kind.logistic),
+    data: Annotated[str | None, typer.Option(help="Data folder; default $ABDUCE_DATA.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the calibration (JSON) here.")] = None,
 ) -> None:
     """Fit the confidence of tags or answers, and print what share can be accepted at which precision.

@@ -6,8 +6,8 @@ import typer
 
 from . import build_codiesp, build_corpus, build_icd10cm, build_us_gaap, data_stats
 
-app = typer.Typer(no_args_is_help=True, help="Build the files of a data folder, and count what they hold.")
-build = typer.Typer(no_args_is_help=True, help="Build one kind of file; each kind names its sources.")
+app = typer.Typer(no_args_is_help=True, help="Build the files of a data folder, and count their content.")
+build = typer.Typer(no_args_is_help=True, help="Build one kind of file.")
 app.add_typer(build, name="build")
 app.command("stats")(data_stats.stats)
 

@@ -10,7 +10,7 @@ import typer
 def stats(
     domain: Annotated[str, typer.Option(help="finance or clinical.")] = "finance",
     split: Annotated[str | None, typer.Option(help="Split; by default the domain's first.")] = None,
-    data: Annotated[str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA.")] = None,
+    data: Annotated[str | None, typer.Option(help="Data folder; default $ABDUCE_DATA.")] = None,
 ) -> None:
     """Count facts, source contexts, concepts and datatypes of a split, and what the datatype filter leaves.
 

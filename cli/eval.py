@@ -18,42 +18,40 @@ def evaluate(
         str, typer.Argument(help="A bundled experiment's name, or the path of an experiment's TOML file.")
     ],
     data: Annotated[
-        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
     ] = None,
-    split: Annotated[
-        str | None, typer.Option(help="Split to evaluate, in place of the experiment's.")
-    ] = None,
+    split: Annotated[str | None, typer.Option(help="Split to evaluate, instead of the experiment's.")] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="A sample of N examples, drawn by source context; the same each time."),
+        typer.Option(min=1, help="Sample N examples by source context; the same each time."),
     ] = None,
-    row: Annotated[list[str] | None, typer.Option(help="Only this row; may be given again.")] = None,
+    row: Annotated[list[str] | None, typer.Option(help="Only this row; repeatable.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder: results, traces, summary; resumable.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight where a model is called.")] = 32,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over bad facts and count them.")] = False,
+    concurrency: Annotated[int, typer.Option(min=1, help="Facts in parallel if a model is called.")] = 32,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip bad facts and count them.")] = False,
     retry_failed: Annotated[
         bool,
-        typer.Option("--retry-failed", help="Do again what failed before, judgements too."),
+        typer.Option("--retry-failed", help="Run failed examples again, and failed judgements."),
     ] = False,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")
+        bool, typer.Option("--no-cache", help="Neither read nor write cached replies.")
     ] = False,
     intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help="Measure this too, such as nDCG@10 or P@5 (ir-measures); may be given again."),
+        typer.Option(help="An additional measure, such as nDCG@10 or P@5 (ir-measures); repeatable."),
     ] = None,
     lm: Annotated[
-        Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
+        Path | None, typer.Option(help="TOML file whose [lm] table replaces the experiment's.")
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Only this one of the experiment's models; join the runs with abduce report A B."),
+        typer.Option(help="Only this model of the experiment; join runs with abduce report A B."),
     ] = None,
     retriever: Annotated[
         str | None,
         typer.Option(
-            help="In place of the experiment's [retriever]: bm25, minilm, medcpt ..., or an index folder."
+            help="Replaces the experiment's [retriever]: bm25, minilm, medcpt ..., or an index folder."
         ),
     ] = None,
     watch: Annotated[

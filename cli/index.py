@@ -11,7 +11,7 @@ from .say import say
 
 app = typer.Typer(
     name="index",
-    help="Index folders: build, look at, verify.",
+    help="Index folders: build, show, verify.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -23,8 +23,8 @@ def build(
     source: Annotated[
         str,
         typer.Argument(
-            help="finance or clinical (what experiments rank), us-gaap-2024 or icd10cm-2018 (whole), "
-            "a corpus (medical, disease-ontology), or a file of yours."
+            help="finance or clinical (as in experiments), us-gaap-2024 or icd10cm-2018 (whole), "
+            "a corpus (medical, disease-ontology), or your own file."
         ),
     ],
     out: Annotated[
@@ -32,14 +32,14 @@ def build(
     ],
     kind: Annotated[str, typer.Option(help="bm25, dense or milvus.")] = "bm25",
     passages: Annotated[
-        bool, typer.Option("--passages", help="A file of passages (id, title, content), not of concepts.")
+        bool, typer.Option("--passages", help="The file has passages (id, title, content), not concepts.")
     ] = False,
     data: Annotated[Path | None, typer.Option(help="Data folder; default: the bundled data.")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting as in \\[retriever], KEY=VALUE; may be given again."),
+        typer.Option("--set", help="A setting as in \\[retriever], KEY=VALUE; repeatable."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace an index that stands there.")] = False,
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing index.")] = False,
 ) -> None:
     """Build an index folder. An experiment opens it with `[retriever] index = "FOLDER"`.
 

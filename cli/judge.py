@@ -10,19 +10,19 @@ import typer
 
 def judge(
     run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The run folder of a question experiment.")],
-    out: Annotated[Path, typer.Option(help="Run folder for the run with the new judgements.")],
+    out: Annotated[Path, typer.Option(help="Run folder for the new judgements.")],
     lm: Annotated[
         Path | None, typer.Option(help="TOML file with the judge's \\[lm] table; else $ABDUCE_LM, or --url.")
     ] = None,
     url: Annotated[str | None, typer.Option(help="Address of a model server that ends in /v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The model's name on that server.")] = None,
-    name: Annotated[str, typer.Option(help="What the judge is called in tables.")] = "judge",
+    name: Annotated[str, typer.Option(help="The judge's name in tables.")] = "judge",
     data: Annotated[
-        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Contexts in flight at once.")] = 32,
+    concurrency: Annotated[int, typer.Option(min=1, help="Contexts in parallel.")] = 32,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Ask the judge every time; keep no reply.")
+        bool, typer.Option("--no-cache", help="Neither read nor write cached replies.")
     ] = False,
 ) -> None:
     """Label the contexts of a finished run by another judge; no method is asked again.

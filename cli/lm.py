@@ -24,19 +24,17 @@ def _group() -> None:
 @lm.command()
 def check(
     experiment: Annotated[
-        Path | None, typer.Argument(help="A TOML file with an \\[lm] table; without it, the options below.")
+        Path | None, typer.Argument(help="A TOML file with an \\[lm] table; default: the options below.")
     ] = None,
     kind: Annotated[str, typer.Option(help="vllm, openai or llama-cpp.")] = "vllm",
-    url: Annotated[
-        list[str] | None, typer.Option(help="Address that ends in /v1; may be given again.")
-    ] = None,
+    url: Annotated[list[str] | None, typer.Option(help="Address that ends in /v1; repeatable.")] = None,
     model: Annotated[str, typer.Option(help="The model's name on the server.")] = "",
     path: Annotated[str | None, typer.Option(help="GGUF file, for llama-cpp.")] = None,
     api_key_env: Annotated[
-        str | None, typer.Option(help="Environment variable that holds the key; never the key itself.")
+        str | None, typer.Option(help="Environment variable with the key; never the key itself.")
     ] = None,
     stage: Annotated[str, typer.Option(help="Check the model of this stage (\\[lm.STAGE]).")] = "",
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds for one request.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds per request.")] = 120.0,
 ) -> None:
     """Send a few tiny requests and say what the endpoint honours: schema, patterns, thinking switch,
     log-probabilities, soft verdicts, one-token selection, n, seed, token counts, context length.
@@ -66,10 +64,10 @@ def serve(
         typer.Argument(help="vllm, llama-cpp, a TOML file with an \\[lm] table, or an experiment."),
     ],
     run: Annotated[
-        bool, typer.Option("--run", help="Start the server; without it the command is printed.")
+        bool, typer.Option("--run", help="Start the server; without this, print the command.")
     ] = False,
     model: Annotated[
-        str, typer.Option(help="Model; of an experiment with several, the name that it has there.")
+        str, typer.Option(help="The model; for an experiment with several, its name there.")
     ] = "",
     path: Annotated[str | None, typer.Option(help="GGUF file, for llama-cpp.")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on; default this machine only.")] = None,

@@ -17,29 +17,29 @@ def optimize(
         str, typer.Option(help="Split or question set to compile on; never a test split.")
     ] = "dev",
     data: Annotated[
-        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
     ] = None,
-    train: Annotated[int, typer.Option(min=2, help="How many facts of the split.")] = 50,
+    train: Annotated[int, typer.Option(min=2, help="Number of facts of the split.")] = 50,
     check: Annotated[
-        int, typer.Option(min=0, help="Measure the gain on so many facts of other contexts.")
+        int, typer.Option(min=0, help="Measure the gain on this many facts of other contexts.")
     ] = 50,
-    measure: Annotated[str, typer.Option(help="What is optimised: MRR, R@10, Acc, ...")] = "MRR",
+    measure: Annotated[str, typer.Option(help="Measure to optimise: MRR, R@10, Acc, ...")] = "MRR",
     budget: Annotated[
         str, typer.Option(help="light, medium, heavy, or a number: trials of mipro, rollouts of gepa.")
     ] = "light",
-    concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight.")] = 8,
+    concurrency: Annotated[int, typer.Option(min=1, help="Facts in parallel.")] = 8,
     lm: Annotated[
-        Path | None, typer.Option(help="TOML file whose [lm] table stands in for the experiment's.")
+        Path | None, typer.Option(help="TOML file whose [lm] table replaces the experiment's.")
     ] = None,
     log: Annotated[
         Path | None,
-        typer.Option(help="Folder of the replies so far, by which an ended run goes on; default OUT.log."),
+        typer.Option(help="Folder of replies, for resuming; default OUT.log."),
     ] = None,
     allow_fallback: Annotated[
         bool,
         typer.Option(
             "--allow-fallback",
-            help="End well also where the model was no use for more than half of the rollouts.",
+            help="Exit with 0 even if the model failed in more than half of the rollouts.",
         ),
     ] = False,
 ) -> None:

@@ -24,10 +24,10 @@ def report(
         ),
     ],
     baseline: Annotated[
-        str | None, typer.Option(help="Compare the others with this row, in place of the run's own.")
+        str | None, typer.Option(help="Compare the others with this row instead of the run's baseline.")
     ] = None,
     by: Annotated[
-        list[str] | None, typer.Option(help="Break down by this field; may be given again. Default: all.")
+        list[str] | None, typer.Option(help="Break down by this field; repeatable. Default: all.")
     ] = None,
     measure: Annotated[
         str | None,
@@ -35,11 +35,11 @@ def report(
     ] = None,
     intervals: Annotated[bool, typer.Option("--intervals", help="Show 95% intervals in the table.")] = False,
     format_: Annotated[
-        str, typer.Option("--format", help="What is printed: terminal, markdown, latex or csv.")
+        str, typer.Option("--format", help="Output format: terminal, markdown, latex or csv.")
     ] = "terminal",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for tables and plots; by default RUN_DIR/report where there is one run."),
+        typer.Option(help="Folder for tables and plots; for a single run default RUN_DIR/report."),
     ] = None,
     plots: Annotated[bool, typer.Option(help="Write plots (SVG and PNG; needs abduce[report]).")] = True,
     values: Annotated[
@@ -50,16 +50,16 @@ def report(
     ] = None,
     qrels: Annotated[Path | None, typer.Option(help="TREC qrels of the TREC run files.")] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Write one self-contained page for a browser, in place of all else.")
+        Path | None, typer.Option(help="Write only one self-contained page for a browser.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Data folder in which the page finds its sources; else as abduce eval.")
+        str | None, typer.Option(help="Data folder with the page's sources; default as for abduce eval.")
     ] = None,
     choose: Annotated[
         bool,
         typer.Option(
             "--choose",
-            help="Of published answers: with or without retrieval, question by question, and how sure.",
+            help="Published answers: choose per question with or without retrieval, with confidence.",
         ),
     ] = False,
 ) -> None:

@@ -33,15 +33,15 @@ def review(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where reviewed tags go, as .csv or .xlsx, as you decide; or, with no server, .html: one "
+            help="Output: reviewed tags as .csv or .xlsx, saved as you decide. Without a server: .html, a "
             "self-contained page; .json: tasks for Label Studio."
         ),
     ] = None,
     merge: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Decisions made elsewhere: a page's .jsonl, an export of Label Studio .json, reviewed tags "
-            ".csv or .xlsx; may be given again."
+            help="Other decisions: a page's .jsonl, a Label Studio export .json, reviewed tags "
+            ".csv or .xlsx; repeatable."
         ),
     ] = None,
     serve: Annotated[

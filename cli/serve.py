@@ -23,7 +23,7 @@ def serve(
         str, typer.Option(help="A taxonomy's name, a JSONL or CSV file (id, label), or an index folder.")
     ] = TAXONOMY,
     program: Annotated[
-        str | None, typer.Option(help="Which method tags, by a row's name; as for abduce tag.")
+        str | None, typer.Option(help="The program (a row's name); as for abduce tag.")
     ] = None,
     precedents: Annotated[
         list[Path] | None, typer.Option(metavar="PATH", help="Already-tagged facts; as for abduce tag.")
@@ -36,57 +36,59 @@ def serve(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=HEADING", help="What the taxonomy's file calls it, as id=code."),
+        typer.Option(metavar="NAME=HEADING", help="Column names of the taxonomy's file, such as id=code."),
     ] = None,
     retriever: Annotated[
-        str | None, typer.Option(help="How concepts are found: bm25, minilm ..., or an index folder.")
+        str | None, typer.Option(help="Retriever: bm25, minilm ..., or an index folder.")
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the retriever.")
     ] = None,
-    calibration: Annotated[Path | None, typer.Option(help="How scores become confidence.")] = None,
+    calibration: Annotated[Path | None, typer.Option(help="Calibration file, for confidence.")] = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A trained model, for the trained rows.")
     ] = None,
     corpus: Annotated[
         str | None,
         typer.Option(
-            help="What questions are answered from, as for abduce ask; without it medical, where the data "
-            "folder has it. An empty text: no questions."
+            help="Corpus for questions, as for abduce ask; default medical, if the data "
+            "folder has it. Empty: no questions."
         ),
     ] = None,
     lm: Annotated[
         Path | None,
         typer.Option(
-            help="TOML file with an \\[lm] table; without it $ABDUCE_LM. Without any, questions get their "
+            help="TOML file with an \\[lm] table; default $ABDUCE_LM. Without a model, questions get "
             "evidence only."
         ),
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; another than this machine's needs a token.")
+        str, typer.Option(help="Address to listen on; any other than this machine's needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: a free one.")] = 8765,
     token_env: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Environment variable that holds the token of requests."),
+        typer.Option(metavar="NAME", help="Environment variable with the token for requests."),
     ] = TOKEN,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that answer.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Number of processes.")] = 1,
     running: Annotated[
         int | None,
-        typer.Option(min=1, help="Requests computed at once in one process; else 2, with a model 8."),
+        typer.Option(min=1, help="Parallel requests per process; default 2, with a model 8."),
     ] = None,
     waiting: Annotated[
-        int, typer.Option(min=0, help="Requests that wait in one process; further ones get 503.")
+        int, typer.Option(min=0, help="Waiting requests per process; further ones get 503.")
     ] = 64,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one request.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds per request.")] = 60.0,
     upload_timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds in which headers, and then the body, must come.")
+        float, typer.Option(min=0.1, help="Seconds for receiving the headers, and then the body.")
     ] = 10.0,
-    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request's body.")] = 8 * 1024 * 1024,
-    max_facts: Annotated[int, typer.Option(min=1, help="Facts of one request.")] = 2_000,
+    max_body: Annotated[int, typer.Option(min=1, help="The most bytes of a request's body.")] = 8
+    * 1024
+    * 1024,
+    max_facts: Annotated[int, typer.Option(min=1, help="The most facts per request.")] = 2_000,
     mcp: Annotated[
         bool,
         typer.Option("--mcp", help="Serve tools of the Model Context Protocol on standard input and output."),

@@ -41,15 +41,15 @@ def tag(
         str | None,
         typer.Argument(
             help="A document (inline-XBRL or HTML page, Markdown, CSV, Excel), facts as JSONL, CSV or "
-            "Parquet, or a table of texts (--text-column); without it the first split of the data folder. "
-            "With --engine ray many of them: a path or an address (s3://...) with * or **.",
+            "Parquet, or a table of texts (--text-column). Default: the first split of the data folder. "
+            "With --engine ray, many files: a path or an address (s3://...) with * or **.",
         ),
     ] = None,
     taxonomy: Annotated[
         str | None,
         typer.Option(
-            help="A taxonomy's name, a JSONL or CSV file (id, label), or an index folder; where not given, "
-            "us-gaap-2024. A note with --mentions needs its release named: icd10cm-2018."
+            help="A taxonomy's name, a JSONL or CSV file (id, label), or an index folder; default "
+            "us-gaap-2024. A note with --mentions needs icd10cm-2018."
         ),
     ] = None,
     program: Annotated[
@@ -63,61 +63,59 @@ def tag(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="An option of a program of your own (package.module:Class); the value is TOML, or a text.",
+            help="An option of your own program (package.module:Class); the value is TOML or a text.",
         ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, max=200, help="How many concepts per fact.")] = 10,
+    top: Annotated[int, typer.Option(min=1, max=200, help="Concepts per fact.")] = 10,
     out: Annotated[
         str | None,
         typer.Option(
-            help="Write a CSV here, one line per fact; with --engine ray Parquet in this folder or address."
+            help="Write a CSV here, one line per fact; with --engine ray, a folder or address for Parquet."
         ),
     ] = None,
     explain: Annotated[
-        str | None, typer.Option(metavar="FACT_ID", help="Show the whole trail of this fact.")
+        str | None, typer.Option(metavar="FACT_ID", help="Show how this fact is tagged.")
     ] = None,
     contexts: Annotated[
-        Path | None, typer.Option(help="Source contexts as JSONL; else contexts.jsonl[.gz] beside the facts.")
+        Path | None,
+        typer.Option(help="Source contexts as JSONL; default contexts.jsonl[.gz] in the facts' folder."),
     ] = None,
     schema: Annotated[
         str | None, typer.Option(help="Dimension schema: a bundled name or a TOML file.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Data folder; without it $ABDUCE_DATA, else the bundled data.")
+        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
     ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=HEADING",
-            help="What your tables call it: id, label, definition, datatype of the taxonomy; fact_id, gold, "
-            "company of rows of text. May be given again.",
+            help="Your tables' column names: id, label, definition, datatype of the taxonomy; fact_id, gold, "
+            "company of rows of text. Repeatable.",
         ),
     ] = None,
     text_column: Annotated[
         list[str] | None,
         typer.Option(
             metavar="HEADING",
-            help="The column whose texts are tagged, one fact per row (CSV, Excel, JSONL, Parquet). May be "
-            "given again.",
+            help="The column of texts to tag, one fact per row (CSV, Excel, JSONL, Parquet). given again.",
         ),
     ] = None,
     retriever: Annotated[
         str | None,
-        typer.Option(help="How concepts are found: bm25, minilm, medcpt ..., or an index folder."),
+        typer.Option(help="Retriever: bm25, minilm, medcpt ..., or an index folder."),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A setting of the retriever, such as tokenizer=stem. May be given again.",
+            help="A setting of the retriever, such as tokenizer=stem. Repeatable.",
         ),
     ] = None,
     mentions: Annotated[
         Path | None,
-        typer.Option(
-            help="The first argument is a note (text); its mentions: CSV with mention, or start and end."
-        ),
+        typer.Option(help="Mentions of a note (the first argument): CSV with mention, or start and end."),
     ] = None,
     precedents: Annotated[
         list[Path] | None,
@@ -129,20 +127,18 @@ def tag(
     precedent_scope: Annotated[
         Scope | None,
         typer.Option(
-            help="Whose already-tagged facts the program may use: others: never those of the facts' own "
-            "company (which must be known); own: its earlier filings too. Where not given: as the program "
-            "has it; own where no program is given."
+            help="Whose already-tagged facts the program may use. others: never those of the facts' own "
+            "company (which must be known); own: its earlier filings too. Default: as the program "
+            "defines; own without a program."
         ),
     ] = None,
     gold: Annotated[
         bool,
         typer.Option("--gold", help="Score against the document's own tags, or the field gold of facts."),
     ] = False,
-    company: Annotated[
-        str | None, typer.Option(help="Whose facts they are, where they do not say so themselves.")
-    ] = None,
+    company: Annotated[str | None, typer.Option(help="The company of facts that name none.")] = None,
     calibration: Annotated[
-        Path | None, typer.Option(help="How scores become confidence (abduce calibrate --out writes it).")
+        Path | None, typer.Option(help="Calibration file (from abduce calibrate --out), for confidence.")
     ] = None,
     model: Annotated[
         Path | None,
@@ -152,38 +148,40 @@ def tag(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What a person decided of some facts (a review's journal, a reviewed tags.csv); it helps "
-            "the rest.",
+            help="A person's decisions on some facts (a review's journal, a reviewed tags.csv), used for "
+            "the others.",
         ),
     ] = None,
     each_fact: Annotated[
         bool,
-        typer.Option("--each-fact", help="Ask for every value, not once for cells that share a row."),
+        typer.Option(
+            "--each-fact", help="Tag each value separately, also cells of a row that differ only in dates."
+        ),
     ] = False,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over bad facts and count them.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip bad facts and count them.")] = False,
     lm: Annotated[
         Path | None, typer.Option(help="TOML file with an [lm] table, for a program that calls a model.")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Ask the model every time; keep no reply.")
+        bool, typer.Option("--no-cache", help="Neither read nor write cached replies.")
     ] = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="Facts in flight where a model is called.")] = 32,
+    concurrency: Annotated[int, typer.Option(min=1, help="Facts in parallel if a model is called.")] = 32,
     engine: Annotated[
         Engine,
-        typer.Option(help="local: this process; ray: the cluster of $RAY_ADDRESS, or one made here."),
+        typer.Option(help="local: this process; ray: the cluster of $RAY_ADDRESS, else one on this machine."),
     ] = Engine.local,
     actors: Annotated[
-        int | None, typer.Option(min=1, help="Taggers at once with --engine ray; else one per processor.")
+        int | None, typer.Option(min=1, help="Parallel Taggers with --engine ray; default one per processor.")
     ] = None,
     allow_fallback: Annotated[
         bool,
         typer.Option(
             "--allow-fallback",
-            help="Leave with 0 also where the model was no use for more than half of the facts.",
+            help="Exit with 0 even if the model failed for more than half of the facts.",
         ),
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="List where a document has figures that were not read.")
+        bool, typer.Option("--verbose", help="List the places of figures that were not read.")
     ] = False,
 ) -> None:
     """Tag facts with the concepts of a taxonomy.

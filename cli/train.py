@@ -18,26 +18,23 @@ def train(
         str, typer.Option(help="A taxonomy's name, a JSONL or CSV file (id, label), or an index folder.")
     ] = "us-gaap-2024",
     contexts: Annotated[
-        Path | None, typer.Option(help="Source contexts as JSONL; else contexts.jsonl[.gz] beside the facts.")
+        Path | None,
+        typer.Option(help="Source contexts as JSONL; default contexts.jsonl[.gz] in the facts' folder."),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="Data folder with the taxonomy; without it $ABDUCE_DATA, else the bundled."),
+        typer.Option(help="Data folder with the taxonomy; default $ABDUCE_DATA, else the bundled data."),
     ] = None,
-    folds: Annotated[
-        int, typer.Option(min=2, max=10, help="Into how many folds companies (or filings) are dealt.")
-    ] = 3,
+    folds: Annotated[int, typer.Option(min=2, max=10, help="Number of folds of companies (or filings).")] = 3,
     keep_folds: Annotated[
         bool,
         typer.Option(
-            help="Keep the towers of each fold, so that companies which training saw can be judged cleanly; "
-            "without them the model takes a quarter of the space."
+            help="Keep the towers of each fold, for scoring companies that training saw; "
+            "without them the model has a quarter of the size."
         ),
     ] = True,
     seed: Annotated[int, typer.Option(min=0, help="The same seed and facts give the same model.")] = 0,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a model that stands there.")
-    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model.")] = False,
 ) -> None:
     """Learn from already-tagged facts how a taxonomy's concepts are told.
 
