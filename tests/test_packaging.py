@@ -40,6 +40,7 @@ DISTRIBUTION = {
     "sklearn": "scikit-learn",
     "mlflow": "mlflow-skinny",
     "markdown_it": "markdown-it-py",
+    "opentelemetry": "opentelemetry-api",
 }
 """Import names whose distribution is called otherwise."""
 

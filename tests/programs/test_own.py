@@ -19,7 +19,7 @@ from abduce.programs.base import Program
 from abduce.programs.config import SearchConfig
 from abduce.programs.fhs import FHS
 from abduce.programs.rag.base import RAG
-from abduce.programs.rag.context import fuse
+from abduce.programs.rag.context import fuse_queries
 from abduce.programs.trace import Query
 
 
@@ -62,7 +62,7 @@ class OnlyOptions(RAG):
 
     async def retrieve(self, question, trace):
         found = self.search({"options": " ".join(question.options.values())}, 2, trace)
-        return fuse(found, self.passages, self.config.B_max)
+        return fuse_queries(found, self.passages, self.config.B_max)
 
 
 class Nothing:
