@@ -120,7 +120,8 @@ def test_the_generator_is_shown_the_nearest_precedents(parts):
     query = fact("q", "Net sales", filing="Q", company="NEW")
     shown = program.generator.demonstrations(query)
     assert shown == "Net sales / 2024 -> Revenues"
-    assert program.generator.demonstrations(fact("q", "sales", datatype="sharesItemType", filing="Q")) != "none"
+    shares = fact("q", "sales", datatype="sharesItemType", filing="Q")
+    assert program.generator.demonstrations(shares) != "none"
     assert program.generator.demonstrations(fact("q", "x", filing="Q")) == "none"
     with dspy.context(lm=Recorder("none/none", cache=False)), pytest.raises(RuntimeError, match="no model"):
         program(fact=query)

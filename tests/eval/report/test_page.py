@@ -121,7 +121,7 @@ def test_sources_that_are_not_there_are_said_to_be_missing(tmp_path: Path, cli: 
     ]
 
 
-@pytest.mark.parametrize(("name", "problem"), [("p.pdf", "must end in .html"), ("no/p.html", "no such folder")])
+@pytest.mark.parametrize(("name", "problem"), [("p.pdf", "end in .html"), ("no/p.html", "no such folder")])
 def test_a_page_that_cannot_be_written_says_why(tmp_path: Path, cli: Any, name: str, problem: str) -> None:
     made_run(tmp_path / "r")
     ran = cli("report", tmp_path / "r", "--html", tmp_path / name)
