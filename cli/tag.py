@@ -55,8 +55,8 @@ def tag(
     program: Annotated[
         str | None,
         typer.Option(
-            help="Which method: a row's name (locus, direct, FHS-rules, ...); where not given, locus, or "
-            "the vote of the --precedents (the best row of their scope)."
+            help="The method: a row's name (locus, direct, FHS-rules, ...). Default: the best one available, "
+            "which a note names."
         ),
     ] = None,
     program_option: Annotated[

@@ -1,1 +1,1 @@
-"""Everything that meets the outside world: data, experiments, models, the command line."""
+"""Experiments: metrics, statistics, runs, reports and optimizers."""

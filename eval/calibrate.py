@@ -40,12 +40,12 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Assessment:
-    """How good the confidence of a program is on some facts.
+    """The quality of a program's confidence on some facts.
 
     Args:
         title: program and facts.
-        facts, right: how many there are, and the share whose first concept is right.
-        accepted: what can be accepted, by the thresholds that are best on these facts.
+        facts, right: their number, and the share whose first concept is right.
+        accepted: what can be accepted, with the best thresholds on these facts.
         error: the expected calibration error, in [0, 1].
     """
 
@@ -57,14 +57,14 @@ class Assessment:
 
     @classmethod
     def of(cls, title: str, probability: Sequence[float], right: Sequence[bool]) -> Assessment:
-        """From the confidence of each fact's first concept and whether it is right."""
+        """From the confidence and correctness of each fact's first concept."""
         accepted = tuple(risk_coverage(probability, right))
         return cls(title, len(right), float(np.mean(right)), accepted, calibration_error(probability, right))
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A calibration and how good it is: out of fold, then on the facts to check it on."""
+    """A calibration and its quality: out of fold, then on the facts to check."""
 
     calibration: Calibration
     judged: tuple[Assessment, ...]
@@ -82,19 +82,19 @@ def calibrate(
 ) -> Iterator[Fitted]:
     """Fit the confidence of each program.
 
-    It is judged on ``split`` out of fold: five folds by source context, each by a fit on the others; and on
-    ``check``, a split that nothing was fitted on.
+    It is checked on ``split`` out of fold (five folds by source context), and on ``check``, a split without
+    any fit.
 
     Args:
         programs: rows that call no model.
-        domain, split: where the concept of every fact is known.
-        check: another split to judge the fit on, or None.
+        domain, split: the facts, with known concepts.
+        check: another split to check the fit on, or None.
         kind: logistic or isotonic.
         data: the data folder.
         progress: called after each fact.
 
     Raises:
-        InputError: a program that does not exist or calls a model, or too few facts.
+        InputError: an unknown program, one that calls a model, or too few facts.
     """
     folder, found = DataFolder.find(data), domain_named(domain)
     taxonomy = folder.taxonomy(found)
@@ -134,7 +134,7 @@ def calibrate(
 
 
 def write_calibrations(calibrations: Sequence[Calibration], path: Path) -> None:
-    """Write a JSON file: one calibration, or a list where there are several.
+    """Write a JSON file: one calibration, or a list of several.
 
     Raises:
         InputError: it cannot be written.
@@ -164,7 +164,7 @@ def _out_of_fold(
     clusters: Sequence[str],
     kind: Literal["logistic", "isotonic"],
 ) -> list[float]:
-    """Each fact's probability by a fit on the other folds; a source context stays in one fold."""
+    """Each fact's probability by a fit on the other folds; facts of a source context share a fold."""
     numbers = {c: i for i, c in enumerate(dict.fromkeys(clusters))}
     fold = np.array([numbers[c] % FOLDS for c in clusters])
     table, truth = np.asarray(evidence), np.asarray(right)

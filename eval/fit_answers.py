@@ -1,4 +1,4 @@
-"""Rules fitted on a finished run of questions: which arm to take, and how sure an answer is."""
+"""Rules fitted on a finished run of questions: which arm to use, and the confidence of an answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIDENCE = "the answer is right"
 
 @dataclass(frozen=True)
 class Against:
-    """The chosen answers against one arm: how many are right only here, and only there."""
+    """The chosen answers against one arm: how many are right only in the choice, and only in the arm."""
 
     helped: int
     harmed: int
@@ -31,14 +31,14 @@ class Against:
 
 @dataclass(frozen=True)
 class FittedAnswers:
-    """What was fitted on a run, and how good it is out of fold (and on the run to check it on).
+    """The rules fitted on a run, and their quality out of fold (and on the run to check).
 
     Attributes:
-        rules: as they are written.
-        title: row, questions and how many.
-        sure: of the confidence, out of fold.
-        checked: the same on the run to check on, at the thresholds of the fit; None without one.
-        without, with_: the choice against each arm, out of fold; None where no choice was fitted.
+        rules: the rules, as written to the file.
+        title: row, question sets and number of questions.
+        sure: quality of the confidence, out of fold.
+        checked: the same on the run to check, at the thresholds of the fit; None without one.
+        without, with_: the choice against each arm, out of fold; None if no choice was fitted.
     """
 
     rules: AnswerRules
@@ -54,17 +54,17 @@ def fit_answers(
 ) -> FittedAnswers:
     """Fit on one row of a finished run.
 
-    The choice is fitted where the row runs two arms and they disagree in at least 20 questions of which one
-    arm is right. Questions that a test set has too are left out.
+    The choice is fitted if the row runs two arms and there are at least 20 disagreements in which one arm is
+    right. Questions that are also in a test set are left out.
 
     Args:
         folder: the run folder.
-        row: its row.
-        check: another run folder, of any questions, whose row of that name is judged.
-        data: the data folder, which tells the questions that a test set has too.
+        row: the row in it.
+        check: another run folder, with any questions, whose row of that name is checked.
+        data: the data folder, which shows the questions that are also in a test set.
 
     Raises:
-        InputError: the run is over a test set, has no such row or no records, or too few answers.
+        InputError: the run is over a test set, lacks the row or its records, or has too few answers.
     """
     run = load_run(folder)
     names = sorted({e.groups.get("dataset", "") for e in run.examples} & set(TEST_SETS))
@@ -117,7 +117,7 @@ def _answers(run: Run, row: str, left_out: frozenset[str] = frozenset()) -> list
 
 
 def _overlapping(run: Run, data: str | Path | None) -> frozenset[str]:
-    """Ids of the run's questions that a test set has too."""
+    """Ids of the run's questions that are also in a test set."""
     names = {e.groups.get("dataset", "") for e in run.examples} & DATASETS.keys()
     questions = named_questions(DataFolder.find(data), sorted(names)) if names else []
     return frozenset(q.question.question_id for q in questions if q.overlaps_test)

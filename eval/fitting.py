@@ -1,4 +1,4 @@
-"""Rules fitted on answers whose truth is known, and how sure answers are (logistic regression)."""
+"""Rules fitted on answers with known correctness, and confidence of answers (logistic regression)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fit_rule(features: Features, happened: Sequence[bool], about: str, fitted_on
 
     Args:
         features: the same names in every example.
-        happened: whether the event did, per example.
+        happened: whether the event happened, per example.
         about, fitted_on: see :class:`Rule`.
 
     Raises:
@@ -61,7 +61,8 @@ def fit_rule(features: Features, happened: Sequence[bool], about: str, fitted_on
 def out_of_fold(
     features: Features, happened: Sequence[bool], clusters: Sequence[Hashable], about: str
 ) -> list[float]:
-    """Each example's probability by a rule fitted on the other four fifths; a cluster stays in one fold.
+    """Each example's probability by a rule fitted on the other four folds; examples of a cluster share a
+    fold.
 
     Raises:
         InputError: see :func:`fit_rule`.
@@ -81,15 +82,15 @@ def out_of_fold(
 
 @dataclass(frozen=True)
 class Sureness:
-    """How good the confidence of answers is.
+    """The quality of answers' confidence.
 
     Attributes:
-        n, accuracy: of all answers.
+        n, accuracy: over all answers.
         error: the expected calibration error, in [0, 1].
-        accepted: the largest share of answers that has an accuracy of .95, and of .90, on these answers.
-        curve: (coverage, accuracy) of the surest answers, from the surest on, at most ten points; answers of
-            equal confidence are taken together. One minus the accuracy is the risk.
-        at_threshold: the share accepted, and its accuracy, at thresholds that were chosen elsewhere.
+        accepted: the largest share of these answers with an accuracy of .95, and of .90.
+        curve: (coverage, accuracy) of the most confident answers, at most ten points; answers of equal
+            confidence are taken together. Risk is one minus accuracy.
+        at_threshold: the accepted share and its accuracy, at thresholds chosen on other answers.
     """
 
     n: int
@@ -108,7 +109,7 @@ def sureness(
     Args:
         probability: confidence per answer, in [0, 1].
         right: whether it is right.
-        thresholds: of other answers (``risk_coverage``), at which these are accepted too.
+        thresholds: thresholds from other answers (``risk_coverage``), applied to these too.
     """
     p, y = np.asarray(probability, dtype=np.float64), np.asarray(right, dtype=np.float64)
     applied = []

@@ -1,7 +1,7 @@
 """Measures over ordered id lists. The order of the list is the ranking: nothing is re-sorted.
 
-Ids match exactly after their namespace prefix is stripped (``us-gaap:Assets`` is ``Assets``). The gold
-answer is one id, several ids, or a mapping of ids to grades (above 0: relevant). All values lie in [0, 1].
+Ids match exactly after the namespace prefix is removed (``us-gaap:Assets`` is ``Assets``). The gold answer is
+one id, several ids, or a mapping of ids to grades (above 0: relevant). All values are in [0, 1].
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ RANKING_MEASURES = ("R@1", "R@10", "R@50", "R@200", "MRR")
 
 
 def local_name(id_: str) -> str:
-    """An id without its namespace prefix (``us-gaap:Assets``); one without a prefix, or whose colon is part
-    of the name itself (``DOID:14330``), stays."""
+    """An id without its namespace prefix (``us-gaap:Assets``). An id without a prefix is unchanged, and so is
+    one whose colon belongs to the name (``DOID:14330``).
+    """
     return strip_namespace(id_) if ":" in id_ else id_
 
 
 def grades_of(gold: Gold) -> dict[str, float]:
-    """The relevant local names with their grades; a single id or a plain collection has grade 1."""
+    """The relevant local names with their grades; a single id or a collection without grades has grade 1."""
     if isinstance(gold, str):
         return {local_name(gold): 1.0}
     pairs = gold.items() if isinstance(gold, Mapping) else ((g, 1.0) for g in gold)
@@ -37,7 +38,7 @@ def grades_of(gold: Gold) -> dict[str, float]:
 
 
 def rank_of(ids: Sequence[str], gold: Gold, depth: int | None = None) -> int | None:
-    """The rank, from 1, of the first relevant id within ``depth`` places; None where there is none."""
+    """The rank, from 1, of the first relevant id within ``depth`` positions; None if there is none."""
     relevant = grades_of(gold)
     for rank, id_ in enumerate(ids if depth is None else ids[:depth], 1):
         if local_name(id_) in relevant:
@@ -46,7 +47,7 @@ def rank_of(ids: Sequence[str], gold: Gold, depth: int | None = None) -> int | N
 
 
 def recall(ids: Sequence[str], gold: Gold, k: int) -> float:
-    """R@k: the share of the relevant ids within the first ``k`` places (one gold id: 0 or 1)."""
+    """R@k: the share of the relevant ids within the first ``k`` positions (one gold id: 0 or 1)."""
     if isinstance(gold, str):
         return float(rank_of(ids, gold, k) is not None)
     relevant = grades_of(gold)
@@ -56,18 +57,18 @@ def recall(ids: Sequence[str], gold: Gold, k: int) -> float:
 
 
 def reciprocal_rank(ids: Sequence[str], gold: Gold, depth: int = DEPTH) -> float:
-    """RR: 1 / rank of the first relevant id within ``depth`` places, else 0. Its mean is MRR."""
+    """RR: 1 / rank of the first relevant id within ``depth`` positions, else 0. Its mean is MRR."""
     rank = rank_of(ids, gold, depth)
     return 0.0 if rank is None else 1.0 / rank
 
 
 def accuracy(ids: Sequence[str], gold: Gold) -> float:
-    """Acc: 1 where the first id is relevant. Taken after the selector, or of a chosen option."""
+    """Acc: 1 if the first id is relevant; used after the selector, or for a chosen option."""
     return float(rank_of(ids, gold, 1) is not None)
 
 
 def useful(label: UtilityLabel | str) -> float:
-    """1 where a context set is decision-useful: Entailed or Useful-but-Not-Entailed (HCQR: Section 3)."""
+    """1 if a context set is decision-useful: Entailed or Useful-but-Not-Entailed (HCQR: Section 3)."""
     return float(UtilityLabel(label) is not UtilityLabel.NOT_USEFUL)
 
 
@@ -84,11 +85,11 @@ class Measure:
 
 
 def measure(name: str) -> Measure:
-    """The measure of a name as papers write it: ``R@10``, ``MRR``, ``MRR@10`` and ``Acc`` are abduce's own,
-    everything else (``nDCG@10``, ``P@5``, ``AP``) is ir-measures'.
+    """The measure with a name as in papers: ``R@10``, ``MRR``, ``MRR@10`` and ``Acc`` are computed here, all
+    others (``nDCG@10``, ``P@5``, ``AP``) by ir-measures.
 
     Raises:
-        ValueError: no measure has that name, or its cutoff is not a whole number from 1.
+        ValueError: an unknown name, or a cutoff that is not a whole number from 1.
     """
     base, at, cut = name.partition("@")
     if (name == "R" or (base in ("R", "MRR") and at)) and not (cut.isdecimal() and int(cut) >= 1):
@@ -115,7 +116,7 @@ def _of_ir_measures(name: str) -> Measure:
         raise ValueError(f"{name!r} is none of R@k, MRR, MRR@k, Acc, and ir-measures does not know it") from e
 
     def compute(ids: Sequence[str], gold: Gold) -> float:
-        """Ranks stand for scores, so that the order of the list is the order that is measured."""
+        """Ranks serve as scores, so that the list order is measured."""
         names = dict.fromkeys(map(local_name, ids))
         run = {id_: float(len(names) - place) for place, id_ in enumerate(names)}
         grades = {id_: int(grade) for id_, grade in grades_of(gold).items()}
@@ -133,13 +134,13 @@ def score_ranking(
     *,
     selected: Sequence[str] | None = None,
 ) -> dict[str, float]:
-    """All values of one example.
+    """All measures of one example.
 
     Args:
         ids: the ranking before the selector, best first.
-        gold: what is right.
-        measures: names that :func:`measure` knows.
-        selected: the order after the selector; where given, ``Acc`` is added.
+        gold: the gold answer.
+        measures: names for :func:`measure`.
+        selected: the order after the selector; if given, ``Acc`` is added.
     """
     if isinstance(gold, str) and tuple(measures) == RANKING_MEASURES:
         rank = rank_of(ids, gold, DEPTH) or math.inf

@@ -1,4 +1,4 @@
-"""A finished run of questions judged again, by another judge; answers and contexts stay as they are."""
+"""Judge a finished run of questions again with another judge; answers and contexts are unchanged."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def rejudge(
     on_progress: OnProgress | None = None,
     on_note: Callable[[str], None] | None = None,
 ) -> Run:
-    """Judge every context of a finished run and write the run with the new judgements to another folder.
+    """Judge every context of a finished run, and write the run with the new judgements to another folder.
 
-    The new judge comes first; the first of the run's own judges stays beside it, so that a report says how
-    far the two agree. What failed in the run stays failed. The new folder is resumable.
+    The new judge comes first. The run's first judge is kept second, so that a report shows their agreement.
+    Failed examples stay failed. The new folder is resumable.
 
     Args:
-        folder: the run folder; its experiment is over questions.
+        folder: the folder of a question run.
         out: the new run folder.
         lm: the ``[lm]`` table of the judge.
-        name: of the judge.
+        name: the judge's name.
         data: the data folder with the run's questions and corpus.
-        concurrency: contexts in flight.
-        cache: read and keep the judge's replies in the cache.
+        concurrency: contexts in parallel.
+        cache: use the cache for the judge's replies.
         on_progress, on_note: see :func:`abduce.eval.runs.runner.run`.
 
     Raises:
-        InputError: it is no finished run of questions, its questions or corpus are not in the data folder, or
-            the judge cannot be reached.
+        InputError: it is not a finished run of questions, its questions or corpus are not in the data folder,
+            or the judge cannot be reached.
     """
     if Path(folder).resolve() == Path(out).resolve():
         raise InputError("is the run itself: give another folder", file=Path(out), field="out")
@@ -123,7 +123,7 @@ def _row(old: Run, name: str, judge: Judge, ready: Callable[[], None]) -> Row:
 
 
 class _Judging(Answering):
-    """The new judgement first, then the run's own first one."""
+    """The new judgement, then the run's first one."""
 
     def __init__(self, program: _Recorded, seed: int, judges: list[Judge]) -> None:
         super().__init__(program, None, seed, judges)
@@ -138,7 +138,7 @@ class _Judging(Answering):
 
 
 class _Recorded:
-    """A row's predictions, read back from its records."""
+    """A row's predictions, read from its records."""
 
     def __init__(self, run: Run, row: str, seed: int) -> None:
         self.records = {r["id"]: r for r in run.records(row) if r["seed"] == seed}

@@ -1,1 +1,1 @@
-"""Experiments: their files, and how a family runs them."""
+"""Experiments: their files, and how each family runs them."""

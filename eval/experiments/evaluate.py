@@ -77,37 +77,37 @@ def evaluate(
     """Run an experiment over its data, or programs over examples.
 
     Args:
-        what: a bundled experiment's name, the path of its TOML file, or an experiment; or programs by name,
-            or whole :class:`Row` objects.
-        examples: of programs: :class:`Example`, or ``dspy.Example`` with inputs and a ``gold`` field.
-        data: data folder; without it ``$ABDUCE_DATA``, else the bundled data.
-        split: in place of the experiment's own (for questions: a question set's name or file).
-        limit: a seeded sample of so many examples, drawn by source context (of each question set).
+        what: a bundled experiment's name, the path of its TOML file, or an experiment; or a mapping of names
+            to programs, or :class:`Row` objects.
+        examples: for programs: :class:`Example`, or ``dspy.Example`` with inputs and a ``gold`` field.
+        data: data folder; default ``$ABDUCE_DATA``, else the bundled data.
+        split: replaces the experiment's split (for questions: a question set's name or file).
+        limit: a seeded sample of this many examples by source context (per question set).
         rows: only these rows of the experiment.
-        out: a run folder, which makes the run resumable; without one records stay in memory.
-        concurrency: examples in flight at once; by default 32 in an experiment that calls a model, else 1.
-        skip_bad: pass over bad examples and note them.
-        retry_failed: do again what failed in an earlier session.
-        lm: an ``[lm]`` table in place of the experiment's models.
-        model: only this one of the experiment's models, by its name.
-        cache: False asks the model every time: no reply is read from or written to the cache.
-        retriever: a kind of retriever or an index folder in place of the experiment's ``[retriever]``.
-        measures: measured beside the experiment's own: ``nDCG@10`` and whatever ir-measures knows.
+        out: a run folder, which makes the run resumable; without it, records stay in memory.
+        concurrency: examples in parallel; default 32 in an experiment that calls a model, else 1.
+        skip_bad: skip bad examples and note them.
+        retry_failed: run examples again that failed earlier.
+        lm: an ``[lm]`` table that replaces the experiment's models.
+        model: only the experiment's model with this name.
+        cache: False: the cache of replies is neither read nor written.
+        retriever: a kind of retriever or an index folder that replaces the experiment's ``[retriever]``.
+        measures: additional measures: ``nDCG@10`` and others of ir-measures.
         on_progress: called in this thread, at the start and after each example.
-        on_note: called with one line where something is worth knowing.
-        on_start: called with one line that says what is run on.
-        codec: of programs: how predictions are recorded and scored; by default the family's own, known by
-            what the examples hold (``fact`` or ``question``), else :class:`PlainCodec`.
-        seeds: of programs given by name: each is run once per seed. A model-backed program draws the samples
-            of its seed.
-        baseline: the row that marks in the table of programs refer to.
+        on_note: called with one line per note.
+        on_start: called with one line that describes the run.
+        codec: for programs: how predictions are recorded and scored. Default: the family's codec, chosen by
+            the examples' inputs (``fact`` or ``question``), else :class:`PlainCodec`.
+        seeds: for programs given by name: each runs once per seed, and a program with a model draws that
+            seed's samples.
+        baseline: for programs: the row that the table's marks refer to.
 
-    A program given by name is resumed under a key made of its configuration, its prompts, the language
-    model in effect and the version of its source. What it holds beyond these (a retriever's index, say) is
-    named by type only: give rows of your own where that changes.
+    The resume key of a program given by name covers its configuration, its prompts, the current language
+    model and the source version. Other parts (such as a retriever's index) are covered by type only: if they
+    change, pass :class:`Row` objects instead.
 
     Raises:
-        InputError: whatever is wrong with the experiment, the data, the models or the run folder; see
+        InputError: an error in the experiment, the data, the models or the run folder; see
             :func:`abduce.eval.runs.runner.run`.
     """
     shared: dict[str, Any] = {
@@ -144,7 +144,7 @@ def evaluate(
 
 
 def _ids(programs: Mapping[str, Program]) -> Sequence[str]:
-    """The ids of what the first program with a retriever ranks."""
+    """The ids that the first program's retriever ranks."""
     for program in programs.values():
         collection = getattr(getattr(program, "retriever", None), "collection", None)
         if collection is not None:
@@ -153,8 +153,9 @@ def _ids(programs: Mapping[str, Program]) -> Sequence[str]:
 
 
 def _ready(name: str, program: Program, examples: Sequence[Example]) -> Callable[[], None] | None:
-    """The check that the caller's model servers (:meth:`Models.context`) were started, for a program with
-    predictors."""
+    """A check that the caller's model servers (:meth:`Models.context`) are running, for a program with
+    predictors.
+    """
     import dspy
 
     from ...programs.stages import FACT_STAGES, RAG_STAGES
@@ -168,7 +169,7 @@ def _ready(name: str, program: Program, examples: Sequence[Example]) -> Callable
 
 
 def _codec_for(examples: Sequence[Example], measures: Sequence[str]) -> Codec:
-    """The codec of what the examples hold."""
+    """The codec for the examples' inputs."""
     inputs = examples[0].inputs if examples else {}
     if "fact" in inputs:
         return TaxonomyCodec(measures)
@@ -178,11 +179,11 @@ def _codec_for(examples: Sequence[Example], measures: Sequence[str]) -> Codec:
 
 
 def from_dspy(example: dspy.Example, place: int = 0) -> Example:
-    """A DSPy example as ours: id, cluster and groups are read from its fact or question.
+    """A DSPy example as an :class:`Example`; id, cluster and groups come from its fact or question.
 
     Args:
         example: has inputs and ``gold``.
-        place: its place in the list, which stands for an id where it has none.
+        place: its position in the list, used if it has no id.
 
     Raises:
         InputError: it has no ``gold``, or its inputs are not marked (``with_inputs``).
@@ -219,7 +220,7 @@ def row_of(name: str, program: Program, seeds: Sequence[int] = (0,)) -> Row:
 
 
 def _settings(program: Any, depth: int = 4) -> dict[str, Any]:
-    """The class of a program, its pydantic configurations, plain values and parts, by attribute."""
+    """A program's class, pydantic configurations, plain values and parts, by attribute."""
     from pydantic import BaseModel
 
     found: dict[str, Any] = {"class": f"{type(program).__module__}.{type(program).__qualname__}"}
@@ -251,7 +252,7 @@ def _prompts(program: Any) -> dict[str, Any] | None:
 
 
 def _model() -> dict[str, Any] | None:
-    """The language model in effect: its name and sampling settings, not its address or key."""
+    """The current language model: name and sampling settings, without address or key."""
     import dspy
 
     lm = dspy.settings.lm

@@ -1,6 +1,6 @@
-"""Experiment files: a table's rows in TOML, each row stating only what it changes.
+"""Experiment files: a table's rows in TOML; each row gives only its changes.
 
-What every family has is here; a family adds keys of its own (:mod:`abduce.eval.experiments.family`).
+This module has what all families share; a family adds its own keys (:mod:`abduce.eval.experiments.family`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from ...retrievers.errors import InputError
 
 
 class RowTable(BaseModel):
-    """One ``[[row]]``: where it starts (``program``: a preset or a bare program; or ``base``: an earlier
-    row), and what it ``set``s. ``reference`` holds the paper's numbers by measure, by a column of an
-    analysis (``"gold in window"``), or by measure and group (``"Acc by modality: table"``)."""
+    """One ``[[row]]``: its start (``program``: a preset or a program's name; or ``base``: an earlier row),
+    and its changes (``set``). ``reference`` holds the paper's numbers by measure, by a column of an analysis
+    (``"gold in window"``), or by measure and group (``"Acc by modality: table"``).
+    """
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -31,9 +32,9 @@ class RowTable(BaseModel):
 
 
 class ExperimentTable(BaseModel):
-    """What the files of every family have. ``where`` restricts the examples to those with these values of
-    their groups (``where = { modality = "table" }``), ``ids`` to these examples; ``notes`` are shown below
-    the tables."""
+    """The keys that all families share. ``where`` selects examples by their groups (``where = { modality =
+    "table" }``), ``ids`` by id; ``notes`` are shown below the tables.
+    """
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -53,19 +54,19 @@ class ExperimentTable(BaseModel):
     """Keys whose value is the name of a row."""
 
     def located(self, folder: Path) -> Self:
-        """The table with what it names by paths seen from the folder of its file."""
+        """The table with paths relative to its file's folder resolved."""
         return self
 
     def models(self) -> dict[str, dict[str, Any]]:
-        """The ``[lm]`` table of each model by its name; the only one is called ``""``."""
+        """The ``[lm]`` table of each model by name; a single model is called ``""``."""
         return {"": self.lm}
 
     def with_models(self, models: Mapping[str, Mapping[str, Any]]) -> Self:
-        """The table with these models in place of its own."""
+        """The table with these models instead."""
         return self.model_copy(update={"lm": dict(models[""])})
 
     def written(self) -> dict[str, Any]:
-        """The table as it is written out, without rows and what is empty."""
+        """The table for a file, without rows and empty fields."""
         found = self.model_dump(mode="json", exclude={"row"}, exclude_none=True)
         return {name: value for name, value in found.items() if value not in ({}, [], "")}
 
@@ -76,7 +77,7 @@ Spec = TypeVar("Spec", bound=SpecBase)
 
 @dataclass(frozen=True)
 class ResolvedRow(Generic[Spec]):
-    """A row with everything it inherits."""
+    """A row with all inherited settings."""
 
     name: str
     spec: Spec
@@ -85,7 +86,7 @@ class ResolvedRow(Generic[Spec]):
 
 @dataclass(frozen=True)
 class Experiment(Generic[Table, Spec]):
-    """An experiment whose rows are resolved. ``table`` holds the rest of its file."""
+    """An experiment with resolved rows. ``table`` holds the rest of its file."""
 
     table: Table
     rows: Sequence[ResolvedRow[Spec]]
@@ -116,18 +117,18 @@ class Experiment(Generic[Table, Spec]):
         return self.table.retriever
 
     def changed(self, **keys: Any) -> Self:
-        """The experiment with some keys of its file replaced."""
+        """The experiment with some keys replaced."""
         return replace(self, table=self.table.model_copy(update=keys))
 
     def with_models(self, models: Mapping[str, Mapping[str, Any]]) -> Self:
-        """The experiment with these ``[lm]`` tables in place of its own."""
+        """The experiment with these ``[lm]`` tables instead."""
         return replace(self, table=self.table.with_models(models))
 
     def only(self, names: Sequence[str]) -> Self:
-        """The same experiment with some of its rows, in its order; rows that they replay come with them.
+        """The experiment with some of its rows, in order, and the rows that they replay.
 
         Raises:
-            InputError: a name that no row has.
+            InputError: an unknown row.
         """
         known = [r.name for r in self.rows]
         for name in names:
@@ -141,12 +142,12 @@ class Experiment(Generic[Table, Spec]):
         return replace(self.changed(**gone), rows=[r for r in self.rows if r.name in wanted])
 
     def declared(self) -> dict[str, str]:
-        """The rows that the file names for a purpose: ``baseline`` and the like."""
+        """The rows that the file declares for a purpose, such as ``baseline``."""
         named = {key: getattr(self.table, key) for key in self.table.naming_rows}
         return {key: value for key, value in named.items() if value}
 
     def toml(self, data: str, examples: int) -> str:
-        """The experiment with every setting spelled out; running this file runs the same rows.
+        """The experiment with every setting written out; this file runs the same rows.
 
         ``data`` and the number of examples are written as a comment.
         """

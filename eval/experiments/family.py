@@ -1,6 +1,6 @@
-"""What a family of experiments brings: keys of its files, its data, and how its rows become programs.
+"""A family of experiments: keys of its files, its data, and its programs.
 
-Everything else (reading a file, choosing rows and examples, models, the runner, the tables) is written once:
+Everything else (reading files, choosing rows and examples, models, the runner, the tables) is shared:
 :mod:`abduce.eval.experiments.files`, :mod:`abduce.eval.experiments.run`.
 """
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Session:
-    """What rows are made with, beside the experiment.
+    """What rows need besides the experiment.
 
     Args:
-        examples: those that are run.
-        models: the language models of the experiment by name; empty where no row calls one.
-        out: the run folder, from which rows that replay others read what earlier sessions did.
-        cache: whether replies of further models (judges) are read from and written to the cache.
-        note: is told what the user must know.
-        closing: closes with the run what rows opened.
+        examples: the examples of the run.
+        models: the language models by name; empty if no row calls one.
+        out: the run folder, from which replaying rows read earlier results.
+        cache: whether replies of further models (judges) are cached.
+        note: called with notes for the user.
+        closing: closes what rows opened when the run ends.
     """
 
     examples: Sequence[Example]
@@ -46,19 +46,18 @@ class Session:
 
 @dataclass(frozen=True, kw_only=True)
 class Bench(ABC, Generic[Table, Spec]):
-    """The data of one experiment, at hand.
+    """The opened data of one experiment.
 
     Args:
-        name: what the examples are (``finance test``).
-        examples: those of the split.
-        whole: they are the experiment's own split in full; only then the paper's numbers are shown beside.
-        fingerprint: covers what all examples share.
-        ids: those of what is ranked.
-        noun: what the examples are called.
-        beside: what else they are run with (``, corpus medical``).
-        stratum: the group of which a sample takes so many examples each.
-        shows_records: the tables of a run read whole records, which are then kept in memory where there is
-            no folder.
+        name: the examples' name (``finance test``).
+        examples: the examples of the split.
+        whole: whether they are the experiment's full split; only then are the paper's numbers shown.
+        fingerprint: covers the data that all examples share.
+        ids: the ids that are ranked.
+        noun: the kind of examples.
+        beside: the other data of the run (``, corpus medical``).
+        stratum: the group within which a sample is drawn.
+        shows_records: whether tables need whole records, which then stay in memory if there is no folder.
     """
 
     name: str
@@ -73,14 +72,14 @@ class Bench(ABC, Generic[Table, Spec]):
 
     @abstractmethod
     def codec(self, measures: Sequence[str]) -> Codec:
-        """Records and scores the family's predictions; ``measures`` are measured beside its own."""
+        """Records and scores the family's predictions, with additional ``measures``."""
 
     @abstractmethod
     def rows(self, experiment: Experiment[Table, Spec], session: Session) -> Sequence[Row]:
-        """The runner's rows. Nothing costly is built before the runner asks for it.
+        """The runner's rows. Expensive parts are built when the runner needs them.
 
         Raises:
-            InputError: a row that cannot be put together.
+            InputError: a row that cannot be built.
         """
 
 
@@ -91,7 +90,7 @@ class Family(Protocol[Table, Spec]):
     def table(self) -> type[Table]: ...
 
     def spec(self, row: RowTable, start: Spec | None, table: Table) -> Spec:
-        """A row's spec, before its ``set``; ``start`` is the spec of its ``base``.
+        """A row's spec before its ``set``; ``start`` is the spec of its ``base``.
 
         Raises:
             ValueError: no such program or setting.
@@ -108,13 +107,13 @@ class Family(Protocol[Table, Spec]):
         """Read the data.
 
         Args:
-            experiment: whose data.
+            experiment: the experiment.
             folder: the data folder.
-            split: in place of the experiment's own.
-            bad: where given, bad examples are appended here and passed over.
+            split: replaces the experiment's split.
+            bad: if given, bad examples are appended here and skipped.
 
         Raises:
-            InputError: a file is missing or wrong.
+            InputError: a missing or invalid file.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Reading experiment files: bundled ones by name, others by path."""
+"""Read experiment files: bundled ones by name, others by path."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAMILIES: Mapping[str, Family[Any, Any]] = {
 
 
 def bundled_experiments() -> list[str]:
-    """Names of the experiments that come with abduce."""
+    """Names of the bundled experiments."""
     folder = resources.files(__package__)
     return sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name.endswith(".toml"))
 

@@ -1,4 +1,4 @@
-"""The family of question experiments: question sets x models x methods, and judges of their contexts."""
+"""The family of question experiments: question sets x models x methods, with judges of the contexts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .family import Bench, Session
 
 
 class ModelTable(BaseModel):
-    """One ``[[model]]``: a name for the table's column and an ``[lm]`` table."""
+    """One ``[[model]]``: the name of its column and an ``[lm]`` table."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -44,15 +44,17 @@ class ModelTable(BaseModel):
 
 
 class JudgeTable(ModelTable):
-    """One ``[[judge]]``. ``optional``: where its key variable is not set the run goes on without it, and says
-    so; else that is an error."""
+    """One ``[[judge]]``. ``optional``: if its key variable is not set, the run continues without it and notes
+    that; otherwise it is an error.
+    """
 
     optional: bool = False
 
 
 class QuestionTable(ExperimentTable):
-    """``no_rag`` is the row that same-subset gains refer to. Without ``[[model]]`` there is one, from
-    ``[lm]``."""
+    """``no_rag`` is the row that same-subset gains refer to. Without ``[[model]]``, the only model is that of
+    ``[lm]``.
+    """
 
     family: str = "qa"
     questions: list[str] = Field(min_length=1)
@@ -87,8 +89,9 @@ QuestionExperiment = Experiment[QuestionTable, RAGSpec]
 
 
 class QuestionFamily:
-    """Questions to answers. A file names question sets, a corpus, models, judges and rows of
-    :data:`abduce.programs.rag.presets.RAG_PRESETS`."""
+    """Questions to answers. A file has question sets, a corpus, models, judges and rows of
+    :data:`abduce.programs.rag.presets.RAG_PRESETS`.
+    """
 
     table = QuestionTable
 
@@ -133,7 +136,7 @@ class QuestionFamily:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionBench(Bench[QuestionTable, RAGSpec]):
-    """The questions and the corpus that is searched."""
+    """The questions and the searched corpus."""
 
     corpus: Corpus
 
@@ -154,7 +157,7 @@ class QuestionBench(Bench[QuestionTable, RAGSpec]):
             judges.append(Judge(judge.name, module, served.context))
 
         def ready(model: str | None) -> None:
-            """Only what the row asks must be up: with several models one server may run after the other."""
+            """Check only the row's model: with several models, servers may run one after another."""
             if model is not None:
                 who = f"the model {model!r}" if model else "a row"
                 session.models[model].refuse_if_away(RAG_STAGES, who)
@@ -170,10 +173,10 @@ def usable_judges(
     note: Callable[[str], None],
     environment: Mapping[str, str] | None = None,
 ) -> list[JudgeTable]:
-    """The judges whose key is there; ``note`` is told of each optional one that is left out.
+    """The judges with a key; ``note`` is called for each optional judge that is left out.
 
     Raises:
-        InputError: a judge that is not optional has no key.
+        InputError: a required judge has no key.
     """
     variables = os.environ if environment is None else environment
     found = []
@@ -199,21 +202,21 @@ def make_qa_rows(
     corpus_fingerprint: str,
     ready: Callable[[str | None], None] = lambda model: None,
 ) -> list[Row]:
-    """The runner's rows: methods within models, ``METHOD [MODEL]`` where models have names.
+    """The runner's rows: methods within models, called ``METHOD [MODEL]`` if models have names.
 
-    The default prompts are signatures, so the version of the code covers them.
+    The default prompts are signatures, so the source version covers them.
 
     Args:
         experiment: with resolved rows.
         parts: shared by all rows.
         models: the ``Models`` of each of the experiment's models, by name.
-        judges: of the contexts.
-        corpus: what is searched.
+        judges: the judges of the contexts.
+        corpus: the searched corpus.
         corpus_fingerprint: its fingerprint.
-        ready: called with a row's model, None where it calls none; see :class:`Row`.
+        ready: called with a row's model, or None if it calls none; see :class:`Row`.
 
     Raises:
-        InputError: a row calls a model and there is none.
+        InputError: a row calls a model, but none is given.
     """
     judged = [{"name": j.name, **j.module.describe()} for j in judges]
     retrievers = BuiltRetrievers(corpus, experiment.retriever)
@@ -274,7 +277,7 @@ def make_qa_rows(
 
 
 def _shown(name: str, models: Any) -> str:
-    """A model's name in tables: the experiment's, else what its server knows it by."""
+    """A model's name in tables: the experiment's, or else its name on the server."""
     return name or ("" if models is None else str(models.profiles.default.profile.served_model))
 
 

@@ -1,6 +1,6 @@
 """The family of retrieval experiments: queries, judged documents, published numbers.
 
-They hold abduce's retrievers against what others measured with the same method on public collections.
+They compare abduce's retrievers with published results of the same method on public collections.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .family import Bench, Session
 
 
 class NoConfig(BaseModel):
-    """A retriever is all settings; a row of this family has no config beside them."""
+    """An empty config: a retriever has only settings."""
 
 
 class RetrievalSpec(SpecBase):
-    """One row, resolved: a retriever's settings that differ from the experiment's."""
+    """One resolved row: the retriever settings that differ from the experiment's."""
 
     program: str = "retriever"
     retriever: Mapping[str, Any] = Field(default_factory=dict)
@@ -50,14 +50,15 @@ class RetrievalSpec(SpecBase):
 
 
 class RetrievalRowTable(RowTable):
-    """A row: a retriever, or an earlier row (``base``) and what it changes."""
+    """A row: a retriever, or an earlier row (``base``) with changes."""
 
     retriever: dict[str, Any] = Field(default_factory=dict)
 
 
 class RetrievalTable(ExperimentTable):
-    """``corpus``, ``queries`` and ``qrels`` are paths inside the data folder; ``depth`` is how many documents
-    each query gets."""
+    """``corpus``, ``queries`` and ``qrels`` are paths inside the data folder; ``depth`` is the number of
+    documents per query.
+    """
 
     family: str = "retrieval"
     corpus: str
@@ -72,7 +73,7 @@ RetrievalExperiment = Experiment[RetrievalTable, RetrievalSpec]
 
 
 class RetrievalFamily:
-    """Queries to documents. A file names a test collection and rows that are retrievers."""
+    """Queries to documents. A file has a test collection, and rows that are retrievers."""
 
     table = RetrievalTable
 
@@ -115,7 +116,7 @@ def read_grades(path: Path, bad: list[InputError] | None = None) -> dict[str, di
     """Judgements as ``{query: {document: grade}}``, from a file with query-id, corpus-id and score.
 
     Raises:
-        InputError: a line is wrong and ``bad`` is not given.
+        InputError: a wrong line, and ``bad`` is not given.
     """
     grades: dict[str, dict[str, int]] = {}
     for line, row in read_csv(path):
@@ -139,7 +140,7 @@ def read_queries(
     """The judged queries, in the order of their judgements.
 
     Raises:
-        InputError: a line is wrong, or a judged query is missing, and ``bad`` is not given.
+        InputError: a wrong line or a missing query, and ``bad`` is not given.
     """
     texts: dict[str, str] = {}
     for line, row in read_jsonl(path, bad):
@@ -164,7 +165,7 @@ def read_queries(
 
 @dataclass(frozen=True, kw_only=True)
 class RetrievalBench(Bench[RetrievalTable, RetrievalSpec]):
-    """A test collection: passages, and the judged queries."""
+    """A test collection: passages and judged queries."""
 
     corpus: Corpus
     table: RetrievalTable
@@ -197,7 +198,7 @@ class RetrievalBench(Bench[RetrievalTable, RetrievalSpec]):
 
 
 def _searching(retrievers: BuiltRetrievers, changes: Mapping[str, Any], depth: int, seed: int) -> Any:
-    """The program of a row: a query to its ranking."""
+    """The program of a row: query to ranking."""
     retriever = retrievers(changes)
 
     def search(query: str) -> Ranking:

@@ -1,4 +1,4 @@
-"""An experiment from its file to its results: data, models, rows, the runner. The same for every family."""
+"""Run an experiment of any family: data, models, rows, the runner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .subset import restricted, sampled
 
 
 class RunOptions(TypedDict, total=False):
-    """How an experiment is run; see :func:`abduce.eval.experiments.evaluate.evaluate`."""
+    """Options of a run; see :func:`abduce.eval.experiments.evaluate.evaluate`."""
 
     data: str | Path | None
     split: str | None
@@ -49,7 +49,7 @@ def run_experiment(experiment: AnyExperiment, **options: Unpack[RunOptions]) -> 
     """Run an experiment.
 
     Raises:
-        InputError: whatever is wrong with the experiment, the data, the models or the run folder.
+        InputError: an error in the experiment, the data, the models or the run folder.
     """
     limit, out = options.get("limit"), options.get("out")
     note = options.get("on_note") or (lambda line: None)
@@ -122,10 +122,10 @@ def _with_one_model(experiment: AnyExperiment, name: str) -> AnyExperiment:
 
 
 def _models(experiment: AnyExperiment, cache: bool, closing: ExitStack) -> dict[str, Models]:
-    """The language models of an experiment by name; none where no row calls one.
+    """The language models of an experiment by name; empty if no row calls one.
 
     Raises:
-        InputError: an ``[lm]`` table is wrong, or a row calls a model and there is none.
+        InputError: an invalid ``[lm]`` table, or a row calls a model and none is given.
     """
     profiles = {
         name: ModelProfiles.read(table, file=experiment.file)
@@ -140,7 +140,7 @@ def _models(experiment: AnyExperiment, cache: bool, closing: ExitStack) -> dict[
 
 
 def _counted(result: Run) -> list[str]:
-    """What a reader of the table must know beside it."""
+    """Notes to the table."""
     lines = []
     for row in result.rows:
         fallbacks = row.costs.get("datatype_fallback")

@@ -1,4 +1,4 @@
-"""Some of the examples: those of a group, or a sample by source context."""
+"""Subsets of the examples: by group, or a sample by source context."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...retrievers.errors import InputError
 def restricted(
     examples: Sequence[Example], where: Mapping[str, str], ids: Sequence[str] = ()
 ) -> Sequence[Example]:
-    """The examples whose groups have all the values of an experiment's ``where``, and of these those with its
-    ``ids`` where it names some, in their order.
+    """The examples with all group values of an experiment's ``where``, and with its ``ids`` if given, in
+    order.
 
     Raises:
-        InputError: no example has such a group, such a value of it or such an id, or none has all of them.
+        InputError: an unknown group, value or id, or no example has all of them.
     """
     if not where and not ids:
         return examples
@@ -42,13 +42,14 @@ def restricted(
 
 
 def spread(examples: Sequence[Example], n: int, seed: int = 0) -> list[Example]:
-    """At most ``n`` examples from as many source contexts as possible: contexts in a random order, one
-    example of each, then a second one of each, and so on."""
+    """At most ``n`` examples from as many source contexts as possible: contexts in random order, one example
+    of each, then a second one of each, and so on.
+    """
     return [examples[i] for i in _spread([(i, e.cluster or e.id) for i, e in enumerate(examples)], n, seed)]
 
 
 def _spread(members: Sequence[tuple[int, str]], n: int, seed: int = 0) -> list[int]:
-    """:func:`spread` over (place, source context)."""
+    """:func:`spread` for (position, source context)."""
     contexts: dict[str, list[int]] = {}
     for place, context in members:
         contexts.setdefault(context, []).append(place)
@@ -60,10 +61,10 @@ def _spread(members: Sequence[tuple[int, str]], n: int, seed: int = 0) -> list[i
 
 
 def sampled(examples: Sequence[Example], n: int, group: str = "") -> Sequence[Example]:
-    """A sample of at most ``n`` examples (of each value of ``group``, where one is named), in their order,
-    from as many source contexts as possible (:func:`spread`).
+    """A sample of at most ``n`` examples (per value of ``group``, if given), in order, from as many source
+    contexts as possible (:func:`spread`).
 
-    The same call draws the same examples, and a larger ``n`` only adds.
+    The same call draws the same examples, and a larger ``n`` only adds examples.
     """
     strata: dict[str, list[tuple[int, str]]] = {}
     for place, e in enumerate(examples):
@@ -73,8 +74,9 @@ def sampled(examples: Sequence[Example], n: int, group: str = "") -> Sequence[Ex
 
 
 def split_by_context(examples: Sequence[Example], share: float = 0.5) -> tuple[list[Example], list[Example]]:
-    """Two lists without a common source context; the first has about ``share`` of the contexts, and both have
-    at least one where there are two."""
+    """Two lists without a common source context. The first has about ``share`` of the contexts; each has at
+    least one if there are two.
+    """
     names = list(dict.fromkeys(e.cluster or e.id for e in examples))
     cut = min(max(1, round(share * len(names))), max(1, len(names) - 1))
     first = set(names[:cut])

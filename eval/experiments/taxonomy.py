@@ -1,4 +1,4 @@
-"""The family of experiments over a taxonomy: facts, concepts, and the rows of the FHS paper."""
+"""The family of taxonomy experiments: facts, concepts, and the rows of the FHS paper."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _OWN_KEYS = ("generator", "verifier", "prompts", "vocabulary", "verdicts", "repl
 
 
 class TaxonomyRowTable(RowTable):
-    """A row, some of whose settings may stand beside its ``set``."""
+    """A row; some settings may be outside its ``set``."""
 
     generator: str = ""
     verifier: str = ""
@@ -62,9 +62,9 @@ class TaxonomyRowTable(RowTable):
 
 
 class TaxonomyTable(ExperimentTable):
-    """``defaults`` are set on every row that starts from a program (where the program has the setting),
-    before the row's own changes. ``data`` names the user's own facts and taxonomy, in place of those of
-    ``domain``."""
+    """``defaults`` apply to every row that starts from a program with these settings, before the row's
+    changes. ``data`` gives the user's own facts and taxonomy, instead of those of ``domain``.
+    """
 
     domain: str = "finance"
     split: str = "test"
@@ -85,8 +85,9 @@ TaxonomyExperiment = Experiment[TaxonomyTable, Spec]
 
 
 class TaxonomyFamily:
-    """Facts to concepts. A file names a ``domain``, a ``split`` and rows of
-    :data:`abduce.programs.presets.PRESETS`."""
+    """Facts to concepts. A file has a ``domain``, a ``split`` and rows of
+    :data:`abduce.programs.presets.PRESETS`.
+    """
 
     table = TaxonomyTable
 
@@ -163,8 +164,9 @@ def _check_golds(facts: Sequence[Example], taxonomy: Taxonomy, file: Path) -> No
 
 @dataclass(frozen=True, kw_only=True)
 class TaxonomyBench(Bench[TaxonomyTable, Spec]):
-    """The facts of a split and the inventory that is ranked; ``precedents`` are the already-tagged facts, and
-    ``schema`` is the user's own where the domain's does not hold."""
+    """The facts of a split and the ranked inventory. ``precedents`` are the already-tagged facts. ``schema``
+    is the user's own, if it replaces the domain's.
+    """
 
     folder: DataFolder
     domain: Domain
@@ -206,8 +208,9 @@ class TaxonomyBench(Bench[TaxonomyTable, Spec]):
         return make_rows(experiment, parts, self.fingerprint, identity, session.out, ready, printed, learned)
 
     def _judged(self) -> list[Fact]:
-        """The facts of every split of the domain that experiments judge: their companies, or cases, are a
-        fold of their own in training. Of the user's own data these are the facts of the split."""
+        """The facts of every evaluated split of the domain. In training, their companies (or cases) are a
+        separate fold. For the user's own data, the facts of the split.
+        """
         judged = [] if self.domain.judged else list(FactsOf(self.examples))
         for split in self.domain.judged:
             with suppress(InputError):
@@ -216,7 +219,7 @@ class TaxonomyBench(Bench[TaxonomyTable, Spec]):
 
 
 def with_label_length(example: Example, taxonomy: Taxonomy) -> Example:
-    """The example with the length of its gold label among its groups, for breakdowns."""
+    """The example with the length of its gold label as a group, for breakdowns."""
     tokens = len(tok_set(taxonomy[example.gold].label))
     return replace(example, groups={**example.groups, "gold label length": label_length(tokens)})
 
@@ -241,14 +244,14 @@ def make_rows(
         experiment: with resolved rows.
         parts: shared by all rows.
         taxonomy_fingerprint: fingerprint of the inventory.
-        model: identity of the language model, part of the resume key of rows that call one.
-        out: the run folder, from which rows that replay others read what earlier sessions did.
-        ready: see :class:`Row`; of rows that call a model.
+        model: identity of the language model, in the resume key of rows that call one.
+        out: the run folder, from which replaying rows read earlier results.
+        ready: see :class:`Row`; for rows that call a model.
         precedents_fingerprint: fingerprint of the already-tagged facts.
-        learned_fingerprint: fingerprint of what trained rows have learned.
+        learned_fingerprint: fingerprint of the trained rows' model.
 
     Raises:
-        InputError: a row with a setting that there is not, or whose replay cannot be.
+        InputError: a row with an unknown setting or an impossible replay.
     """
     rows: dict[str, Row] = {}
     logs = Logs(out)
@@ -329,7 +332,7 @@ def _build_seeded(name: str, spec: Spec, parts: Parts, logs: Logs, replayed: boo
 
 
 def _warm(parts: Parts, settings: Mapping[str, Any], examples: Sequence[Example]) -> None:
-    """Ask a row's retriever once for each datatype of the examples: it builds what it builds on first use."""
+    """Query a row's retriever once per datatype of the examples, so that it builds its indexes."""
     kinds = sorted({str(e.inputs["fact"].datatype or "") for e in examples})
     try:
         parts.retriever(settings).search(
@@ -340,11 +343,11 @@ def _warm(parts: Parts, settings: Mapping[str, Any], examples: Sequence[Example]
 
 
 def _check(spec: Spec, parts: Parts, retriever: Mapping[str, Any]) -> None:
-    """Put a row together before anything runs or is written, as far as that costs nothing.
+    """Build a row before anything runs or is written, as far as that is cheap.
 
     Raises:
-        ValueError: a setting of its retriever, its serializer or its options that there is not, a missing
-            extra, or a replay that cannot be.
+        ValueError: an unknown setting of its retriever, serializer or options, a missing extra, or an
+            impossible replay.
     """
     rest = dict(retriever)
     kind = str(rest.pop("kind", "bm25"))

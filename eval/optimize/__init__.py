@@ -1,1 +1,1 @@
-"""Programs compiled with the optimizers of DSPy."""
+"""Compile programs with DSPy's optimizers."""

@@ -1,8 +1,8 @@
-"""What went wrong with one prediction, in words that a person or a reflecting optimizer can act on.
+"""What went wrong with one prediction, in words for a person or a reflecting optimizer.
 
-A text names the query that missed, the dimension that does not fit and the verdict that pulled the gold
-answer down. It is built from the trace alone; with profiles, hypotheses are also held against the gold
-concept's own categories.
+The text names the query that missed, the dimension that does not fit, and the verdict that lowered the gold
+answer. It uses only the trace; with profiles, hypotheses are also compared with the gold concept's
+categories.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def taxonomy_feedback(
     profiles: Profiles | None = None,
     selected: Sequence[str] | None = None,
 ) -> str:
-    """Where the gold concept stands and why.
+    """The gold concept's rank and the reasons.
 
     Args:
         ids: the method's ranking, best first.
         gold: the right concept.
         trace: the prediction's trace.
-        profiles: features of the taxonomy's concepts, for labels and for what dimension does not fit.
+        profiles: features of the taxonomy's concepts, for labels and for dimensions that do not fit.
         selected: the ranking after a selector.
     """
     rank = rank_of(ids, gold)
@@ -135,10 +135,10 @@ def _share(verdict: Any) -> float:
 
 
 def question_feedback(prediction: Any, gold: str, passages: Passages | None = None) -> str:
-    """What was chosen, and which query brought a passage that contains the right answer's words.
+    """The chosen option, and the query that found a passage with the right answer's words.
 
     Args:
-        prediction: of a RAG program.
+        prediction: a RAG program's prediction.
         gold: the right option's key.
         passages: texts by id; without them, only counts are given.
     """

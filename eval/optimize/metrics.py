@@ -1,8 +1,8 @@
-"""Metrics for ``dspy.Evaluate`` and DSPy's optimizers, over the same measures as everything else here.
+"""Metrics for ``dspy.Evaluate`` and DSPy's optimizers, with the measures of :mod:`abduce.eval.metrics`.
 
-A metric takes DSPy's five arguments. It returns ``dspy.Prediction(score, feedback)``, which
-``dspy.Evaluate`` sums and GEPA reads; where an optimizer collects demonstrations (it passes a trace and
-names no predictor) it returns whether the example is good enough to be one.
+A metric takes DSPy's five arguments. It returns ``dspy.Prediction(score, feedback)``, which ``dspy.Evaluate``
+sums and GEPA reads. If an optimizer collects demonstrations (it passes a trace and names no predictor), it
+returns whether the example is good enough to be one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Metric:
-    """The five-argument protocol; a subclass assesses."""
+    """The five-argument protocol; subclasses implement ``assess``."""
 
     def __init__(self, name: str, demo_at: float) -> None:
         self.__name__ = name
@@ -46,8 +46,9 @@ class _Metric:
         return dspy.Prediction(score=score, feedback=feedback())
 
     def assess(self, example: dspy.Example, pred: Any) -> tuple[float, Callable[[], str]]:
-        """The value of one example, in [0, 1] (0 for a prediction that lacks what is measured), and what
-        says what went wrong, and where."""
+        """The value of one example, in [0, 1] (0 if the prediction lacks the measured part), and text about
+        errors.
+        """
         raise NotImplementedError
 
 
@@ -56,13 +57,13 @@ class TaxonomyMetric(_Metric):
 
     Args:
         name: ``MRR``, ``R@10``, ``nDCG@10`` (of the ranking before a selector) or ``Acc`` (after it).
-        profiles: the program's ``profiles``; with them the feedback says which dimension does not fit.
-        demo_at: the score from which an example may become a demonstration.
+        profiles: the program's ``profiles``; with them, the feedback names dimensions that do not fit.
+        demo_at: the lowest score for a demonstration.
 
-    Examples need ``gold``, the right concept's id, as their label.
+    Examples need the label ``gold``: the right concept's id.
 
     Raises:
-        ValueError: no measure has that name.
+        ValueError: an unknown measure.
     """
 
     def __init__(self, name: str = "MRR", profiles: Profiles | None = None, demo_at: float = 1.0) -> None:
@@ -82,9 +83,9 @@ class AnswerMetric(_Metric):
     """Whether the right option was chosen, with feedback by hypothesis and query.
 
     Args:
-        passages: the corpus; with it the feedback says which query found the answer's words.
+        passages: the corpus; with it, the feedback names the query that found the answer's words.
 
-    Examples need ``gold`` as their label: the right option's key, or the text of a free-form answer, which is
+    Examples need the label ``gold``: the right option's key, or the text of a free-form answer, which is
     compared after normalisation.
     """
 
@@ -105,14 +106,14 @@ class AnswerMetric(_Metric):
 
 
 class UtilityMetric(_Metric):
-    """``DUR`` of one question: whether its context is Entailed or Useful, by a judge.
+    """``DUR`` of one question: whether a judge labels its context Entailed or Useful.
 
     Args:
-        judge: sees question, options, gold answer and context. A label that the prediction's trace
-            already holds (``notes["judges"]``) is taken instead.
-        passages: the corpus; with it the feedback says which query found the answer's words.
+        judge: sees question, options, gold answer and context. A label that is already in the prediction's
+            trace (``notes["judges"]``) is used instead.
+        passages: the corpus; with it, the feedback names the query that found the answer's words.
 
-    Examples need ``question`` as input and ``gold``, the right option's key, as their label.
+    Examples need the input ``question`` and the label ``gold``, the right option's key.
     """
 
     def __init__(self, judge: ContextJudge, passages: Passages | None = None) -> None:
@@ -143,7 +144,7 @@ class UtilityMetric(_Metric):
 
 
 def _rankings(pred: Any) -> tuple[list[str], list[str]]:
-    """Ids of the final ranking and of the one before a selector; empty where the program failed."""
+    """Ids of the final ranking and of the one before a selector; empty if the program failed."""
     if not isinstance(pred, dspy.Prediction) or "ranking" not in pred:
         return [], []
     final = list(pred.ranking.ids)
@@ -151,5 +152,5 @@ def _rankings(pred: Any) -> tuple[list[str], list[str]]:
 
 
 def to_dspy(examples: Iterable[Example]) -> list[dspy.Example]:
-    """Examples as DSPy's, with ``gold`` as label and everything else that the program takes as input."""
+    """Examples as DSPy's, with the label ``gold`` and the program's inputs."""
     return [dspy.Example(**e.inputs, gold=e.gold, example_id=e.id).with_inputs(*e.inputs) for e in examples]

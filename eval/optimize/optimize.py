@@ -1,4 +1,4 @@
-"""Compile a row's program with one of DSPy's optimizers, on examples that are not for testing."""
+"""Compile a row's program with one of DSPy's optimizers, never on test examples."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ OPTIMIZERS = ("bootstrap", "mipro", "gepa")
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled row: where its state is, on how many facts or questions (``noun``) of which split it was
-    compiled, what became of the optimizer's rollouts, and what it gained on those of other contexts (None:
-    not measured). ``cost``: what the model calls of this process came to, in one line."""
+    """A compiled row: the file of its state, the number of facts or questions (``noun``), the split, the
+    optimizer's rollouts, and the gain on facts of other contexts (None: not measured). ``cost``: the cost of
+    this process's model calls, in one line.
+    """
 
     row: str
     state: Path
@@ -64,30 +65,29 @@ def optimize_row(
 ) -> Compiled:
     """Compile one row of an experiment and write its program state as JSON.
 
-    A run that was ended at any moment goes on where it was when the same call is made again: no reply is
-    asked for twice.
+    An interrupted run continues when the same call is made again: no reply is requested twice.
 
     Args:
         name: experiment, bundled or a TOML file.
         row: the row to compile; it must call a model.
-        out: where the state goes; a row uses it by ``set = { state = "FILE" }``.
+        out: the file of the state; a row uses it by ``set = { state = "FILE" }``.
         optimizer: ``bootstrap`` (demonstrations), ``mipro`` (instructions and demonstrations) or ``gepa``
             (instructions, from the feedback of each example).
-        split: facts to compile on, or a set of questions (``dev``: mmlu-med-dev, without those that a test
-            set has too); a test split or set is refused.
-        train: how many of its facts, at least 2, from as many source contexts as possible; those of half
-            the contexts are kept for validation by mipro and gepa.
-        check: the gain is measured on at most so many facts of other contexts; 0: not measured.
-        measure: what is optimised (MRR, R@10, Acc); of answers Acc.
-        budget: ``light``, ``medium`` or ``heavy``, for mipro and gepa; or a number, at least 1: of trials
-            (mipro) or of rollouts (gepa).
-        threads: facts in flight.
-        lm: an ``[lm]`` table that stands in for the experiment's.
-        log: the folder of the replies that came so far and of GEPA's own notes, a pickle: name only a folder
-            of your own. None: beside ``out``, with ``.log`` at its end.
+        split: facts to compile on, or a question set (``dev``: mmlu-med-dev, without questions that are also
+            in a test set). Test splits and sets are refused.
+        train: the number of facts, at least 2, from as many source contexts as possible; mipro and gepa use
+            those of half the contexts for validation.
+        check: measure the gain on at most this many facts of other contexts; 0: not measured.
+        measure: the measure to optimise (MRR, R@10, Acc); for answers Acc.
+        budget: ``light``, ``medium`` or ``heavy``, for mipro and gepa; or a number, at least 1, of trials
+            (mipro) or rollouts (gepa).
+        threads: facts in parallel.
+        lm: an ``[lm]`` table that replaces the experiment's.
+        log: the folder of replies so far and of GEPA's notes, which are a pickle: only use your own folder.
+            None: next to ``out``, with the ending ``.log``.
 
     Raises:
-        InputError: a test split, a row without a model, or whatever is wrong with experiment and data.
+        InputError: a test split, a row without a model, or an error in experiment or data.
     """
     if optimizer not in OPTIMIZERS:
         raise InputError(f"no optimizer {optimizer!r}; there are {', '.join(OPTIMIZERS)}")
@@ -132,7 +132,7 @@ def optimize_row(
 
 @dataclass(frozen=True)
 class _Material:
-    """What a row of one family is compiled with; ``build`` gives the program and the metric."""
+    """The inputs of compiling a row of one family; ``build`` returns the program and the metric."""
 
     examples: Sequence[Example]
     noun: str

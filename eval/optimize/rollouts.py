@@ -1,5 +1,4 @@
-"""What an optimizer's rollouts came to, counted while it runs, and a journal by which one that was ended goes
-on."""
+"""Counts an optimizer's rollouts, and keeps a journal for resuming."""
 
 from __future__ import annotations
 
@@ -18,14 +17,14 @@ from ...programs.trace import Trace
 
 
 class Rollouts(BaseCallback):
-    """Counts the calls of a program and of its copies, whoever makes them.
+    """Counts the calls of a program and its copies.
 
-    ``made`` is all of them, ``lost`` those that a part of the method did without its model
-    (:attr:`~abduce.programs.trace.Trace.lost_replies`), ``skipped`` those that ended in an error, by its
-    kind: an optimizer scores these 0, or passes them over. DSPy's optimizers only log them.
+    ``made`` counts all calls, ``lost`` those in which a part of the method continued without its model
+    (:attr:`~abduce.programs.trace.Trace.lost_replies`), and ``skipped`` those that ended in an error, by its
+    kind. DSPy's optimizers score skipped ones 0 or ignore them, and only log them.
 
     Args:
-        program: what is compiled.
+        program: the program to compile.
     """
 
     def __init__(self, program: dspy.Module) -> None:
@@ -55,7 +54,7 @@ class Rollouts(BaseCallback):
 
     @property
     def unusable(self) -> float:
-        """The share that was skipped or fell back, in [0, 1]."""
+        """The share, in [0, 1], that was skipped or fell back."""
         return (self.skipped.total() + self.lost) / max(1, self.made)
 
     def __str__(self) -> str:
@@ -70,7 +69,7 @@ class Rollouts(BaseCallback):
 
 @contextmanager
 def journal(folder: Path) -> Iterator[None]:
-    """Every reply of the block is kept in the folder at once, and none is asked for again.
+    """Store every reply of the block in the folder at once; none is requested again.
 
     Raises:
         InputError: the folder cannot be made or written to.

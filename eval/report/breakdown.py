@@ -1,4 +1,4 @@
-"""Tables that look into a run: by group of examples, by cost, by kind of failure, against the baseline."""
+"""Detailed tables of a run: by group of examples, by cost, by kind of failure, against the baseline."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ OTHER = "(other)"
 
 
 def headline(run: Run) -> str:
-    """The measure that stands for quality.
+    """The run's main measure.
 
     Raises:
-        InputError: the run measured nothing.
+        InputError: the run has no measure.
     """
     if not run.measures:
         raise InputError("the run has no measures")
@@ -36,14 +36,14 @@ def headline(run: Run) -> str:
 
 
 def group_fields(run: Run) -> list[str]:
-    """Fields that split the examples into at least two groups, in the order in which they occur."""
+    """Fields that split the examples into at least two groups, in order of occurrence."""
     names = dict.fromkeys(name for e in run.examples for name in e.groups)
     return [n for n in names if len({e.groups.get(n, "") for e in run.examples}) > 1]
 
 
 def groups_of(run: Run, field: str, most: int = 8) -> dict[str, npt.NDArray[np.bool_]]:
-    """A mask over the examples for each value of a field, the largest first; what is beyond ``most`` values
-    is one group, ``(other)``.
+    """A mask over the examples for each value of a field, largest first; values after the first ``most`` form
+    one group, ``(other)``.
 
     Raises:
         InputError: no example has the field.
@@ -61,7 +61,7 @@ def groups_of(run: Run, field: str, most: int = 8) -> dict[str, npt.NDArray[np.b
 
 
 def referenced(run: Run, field: str) -> list[str]:
-    """The measures of which a row's reference gives the paper's number by this field."""
+    """The measures for which a row's reference gives the paper's numbers by this field."""
     return [
         m
         for m in run.measures
@@ -70,12 +70,12 @@ def referenced(run: Run, field: str) -> list[str]:
 
 
 def breakdown(run: Run, field: str, measure: str | None = None, intervals: bool = True) -> Table:
-    """One measure of every row, by the values of a field (modality, datatype, subject ...).
+    """One measure of every row by the values of a field (modality, datatype, subject ...).
 
     A row's reference ``"Acc by modality: table"`` is the paper's number of that cell.
 
     Raises:
-        InputError: no such field or measure.
+        InputError: an unknown field or measure.
     """
     measure = measure or headline(run)
     if measure not in run.measures:
@@ -103,11 +103,11 @@ def breakdown(run: Run, field: str, measure: str | None = None, intervals: bool 
 
 
 def cost_table(run: Run) -> Table:
-    """Means per example: model calls, tokens, retrievals and whatever else was counted, and seconds.
+    """Means per example: model calls, tokens, retrievals, other counters, and seconds.
 
-    What is 0 everywhere is left out. Seconds are wall time of one example in the program; where examples
-    ran side by side they overlap. The whole run is the time in which any example of the row was under way,
-    with its deviation over seeds. A row's reference may name a column (``"llm calls"``, ``"retrievals"``).
+    Columns of zeros are left out. Seconds are the wall time of one example in the program; parallel examples
+    overlap. The whole run is the time in which any example of the row was running, with its deviation over
+    seeds. A row's reference may name a column (``"llm calls"``, ``"retrievals"``).
     """
     names = list(dict.fromkeys(c for row in run.rows for c, v in row.costs.items() if np.nansum(v) > 0))
     rows: list[list[Value]] = []
@@ -137,13 +137,13 @@ def _nanmean(values: npt.NDArray[np.float64]) -> float:
 
 
 def against(run: Run, baseline: str, measures: Sequence[str] | None = None) -> Table:
-    """Every other row minus the baseline: difference with its 95% interval and p after Holm over rows; the
-    counts and exact p of McNemar's test on accuracy, which treats facts as independent, stand last.
+    """Every other row minus the baseline: the difference with its 95% interval, p after Holm over rows, and
+    last the counts and exact p of McNemar's test on accuracy, which treats facts as independent.
 
     Args:
-        run: what to compare in.
+        run: the run.
         baseline: the row that is subtracted.
-        measures: which; by default those of ``COMPARED`` that the run has.
+        measures: the measures; default those of ``COMPARED`` that the run has.
 
     Raises:
         InputError: no such row.
@@ -186,7 +186,7 @@ def _without(table: Table, last: int) -> Table:
 
 
 def failure_table(run: Run) -> Table | None:
-    """How often which error occurred in which row, with one example; None where nothing failed."""
+    """Errors by row with their counts and one example each; None if nothing failed."""
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], tuple[str, str]] = {}
     for row in run.rows:

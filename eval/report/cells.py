@@ -21,8 +21,8 @@ Mask = npt.NDArray[np.bool_]
 class CellOf:
     """One cell of the paper's tables.
 
-    ``model`` is the model's name as tables show it, ``identity`` tells models apart: the model, how it is
-    asked and decoded. Both are empty where the row calls none. ``folder`` is the run folder of a joined run.
+    ``model`` is the model's name in tables. ``identity`` identifies the model with its request and decoding
+    settings. Both are empty if the row calls none. ``folder`` is the run folder of a joined run.
     """
 
     row: RowResult
@@ -43,19 +43,19 @@ class CellOf:
         return bool(self.row.settings.get("judges"))
 
     def values(self, measure: str) -> npt.NDArray[np.float64]:
-        """The measure on the cell's questions; NaN where it does not apply or does not exist."""
+        """The measure on the cell's questions; NaN if it does not apply or exist."""
         if measure not in self.row.values:
             return np.full(int(self.mask.sum()), np.nan)
         return self.row.per_example(measure)[self.mask]
 
     def mean(self, measure: str) -> float:
-        """The mean of :meth:`values`; NaN of none."""
+        """The mean of :meth:`values`; NaN if there are none."""
         values = self.values(measure)
         known = values[~np.isnan(values)]
         return float(known.mean()) if len(known) else float("nan")
 
     def right(self) -> npt.NDArray[np.float64]:
-        """1 where the first seed's answer is right, 0 where it is wrong or failed."""
+        """1 if the first seed's answer is right, 0 if it is wrong or failed."""
         found: npt.NDArray[np.float64] = self.row.values["Acc"][0][self.mask]
         return found
 
@@ -73,7 +73,7 @@ class CellOf:
 def cells_of(run: Run) -> list[CellOf]:
     """Every cell of a run, by question set, model and method, in the run's order.
 
-    Models of several folders that have one name and are not the same are told apart by their folder.
+    Different models with the same name in several folders are distinguished by folder.
     """
     datasets = list(dict.fromkeys(e.groups.get("dataset", "") for e in run.examples))
     masks = {d: np.array([e.groups.get("dataset", "") == d for e in run.examples]) for d in datasets}
@@ -93,7 +93,7 @@ def cells_of(run: Run) -> list[CellOf]:
 
 
 def _model(run: Run, row: RowResult) -> tuple[str, str, Path | None]:
-    """(name, identity, folder); a run that does not record its models' identities has one a folder."""
+    """(name, identity, folder); if a run records no model identities, each folder has one."""
     folder = run.sources[row.name][0] if row.name in run.sources else None
     name = str(row.settings.get("model_name", ""))
     if not calls_model(row):
@@ -102,13 +102,13 @@ def _model(run: Run, row: RowResult) -> tuple[str, str, Path | None]:
 
 
 def calls_model(row: RowResult) -> bool:
-    """Whether a row answers with a model; unknown rows are taken to."""
+    """Whether a row answers with a model; assumed for unknown rows."""
     config = row.settings.get("config")
     return not isinstance(config, dict) or bool(config.get("answer", True))
 
 
 def counterpart(cell: CellOf, cells: Iterable[CellOf], method: str) -> CellOf | None:
-    """The cell of another method with the same model over the same questions, of the same folder first."""
+    """The cell of another method with the same model and questions, preferably of the same folder."""
     same = [
         c
         for c in cells
@@ -118,7 +118,7 @@ def counterpart(cell: CellOf, cells: Iterable[CellOf], method: str) -> CellOf | 
 
 
 def preset_of(row: RowResult) -> str:
-    """The name that the paper has for a row, by its program and settings; its own for any other."""
+    """The paper's name for a row, by program and settings; otherwise the row's name."""
     program = row.settings.get("spec", {}).get("program", "")
     config = row.settings.get("config", {})
     if program == "hcqr":
@@ -140,5 +140,5 @@ def preset_of(row: RowResult) -> str:
 
 
 def method_of(cells: Sequence[CellOf], preset: str) -> str | None:
-    """The method of a run that is this row of the paper."""
+    """The run's method that is this row of the paper."""
     return next((c.method for c in cells if preset_of(c.row) == preset), None)

@@ -1,8 +1,8 @@
-"""Whether to retrieve, and how sure the answer is, replayed over published answers (no model is asked).
+"""Whether to retrieve, and the confidence of the answer, on published answers (no model is called).
 
-The rules are fitted on the data sets of the file that are not test sets (those of
-:data:`abduce.data.questions.DATASETS`) and whose questions have as many options. What the answers of a model
-with and without retrieval leave behind is how many of the file's other arms agree with each.
+The rules are fitted on the file's other data sets (not those of :data:`abduce.data.questions.DATASETS`, which
+are test sets) whose questions have as many options. Their inputs are the numbers of other arms in the file
+that agree with a model's answers with and without retrieval.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONFIDENCE = "the answer is right"
 
 @dataclass(frozen=True)
 class Arms:
-    """One question: the answers without and with retrieval, and those of the file's other arms."""
+    """One question: the answers without and with retrieval, and those of the other arms."""
 
     row: PublishedRow
     without: str | None
@@ -40,20 +40,22 @@ class Arms:
 
     @property
     def votes(self) -> dict[str, float]:
-        """How many other arms say what each of the two says."""
+        """How many other arms give each of the two answers."""
         return {
             "for_retrieval": float(sum(o == self.with_ for o in self.others)),
             "against": float(sum(o == self.without for o in self.others)),
         }
 
     def support(self, answer: str | None) -> dict[str, float]:
-        """What confidence in an answer rests on: the other arm of the model, and the share of the rest."""
+        """The inputs of an answer's confidence: the model's other arm, and the share of the remaining
+        arms.
+        """
         n = max(len(self.others), 1)
         return {"agree": float(self.agree), "others": sum(o == answer for o in self.others) / n}
 
     @property
     def told(self) -> bool:
-        """Whether the question says which of the two is better: exactly one is right."""
+        """Whether the question shows which of the two is better: exactly one is right."""
         return (self.without == self.row.gold) != (self.with_ == self.row.gold)
 
 
@@ -62,7 +64,7 @@ def choice_tables(path: Path) -> list[Table]:
 
     Raises:
         InputError: see :func:`~abduce.eval.report.published.published_rows`; or the file has no test set, or
-            nothing but test sets.
+            only test sets.
         MissingExtra: scikit-learn is not installed.
     """
     rows = published_rows(path)
@@ -95,9 +97,9 @@ def choice_tables(path: Path) -> list[Table]:
 
 @dataclass(frozen=True)
 class Replay:
-    """One model and data set: which answer is chosen of each question, and how sure it is.
+    """One model and data set: the chosen answer of each question, and its confidence.
 
-    ``thresholds`` of confidence are those of the questions that the rules were fitted on; ``choice`` and
+    ``thresholds`` of confidence come from the questions that the rules were fitted on; ``choice`` and
     ``confidence`` are the rules.
     """
 
@@ -114,7 +116,7 @@ class Replay:
 
     @classmethod
     def of(cls, arms: Sequence[Arms], known: Sequence[Arms], groups: Mapping[str, str]) -> Replay:
-        """Fit on ``known``, apply to ``arms``; ``groups`` tells which questions have the same text."""
+        """Fit on ``known``, apply to ``arms``; ``groups`` marks questions with the same text."""
         told = [a for a in known if not a.agree and a.told]
         where = ", ".join(dict.fromkeys(a.row.dataset for a in known))
         better = [a.with_ == a.row.gold for a in told]
@@ -135,8 +137,9 @@ class Replay:
         return [answer == a.row.gold for answer, a in zip(answers, self.arms, strict=True)]
 
     def choice_line(self) -> Iterator[Value]:
-        """Accuracies of both arms, of the choice by the model's own answers and by all, and of the better of
-        both; the chosen against each arm."""
+        """Accuracies of both arms, of the choice by the model's own answers and by all arms, and of the
+        better of both; and the choice against each arm.
+        """
         ours = self.right(self.chosen)
         without, with_ = self.right(a.without for a in self.arms), self.right(a.with_ for a in self.arms)
         bound = [a or b for a, b in zip(without, with_, strict=True)]
@@ -209,7 +212,7 @@ def _either(arms: Arms, retrieved: bool) -> str | None:
 
 
 def _sizes(arms: Sequence[Arms]) -> dict[str, int]:
-    """How many answers each data set's questions can have."""
+    """The number of possible answers per data set."""
     golds: dict[str, set[str]] = {}
     for a in arms:
         golds.setdefault(a.row.dataset, set()).add(a.row.gold)

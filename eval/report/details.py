@@ -1,4 +1,4 @@
-"""What a page shows of one example under one row: the trail of its record, cut to what a reader looks at."""
+"""The details of one example under one row, for a page: the main parts of its record."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PASSAGE = 4000
 
 
 def fact_detail(record: Record, number: Numbered, gold: Sequence[str]) -> Detail:
-    """The trail of a fact: queries, hypotheses, pool, verdicts, final order and selector's choice."""
+    """The details of a fact: queries, hypotheses, pool, verdicts, final order and selector's choice."""
     if record["status"] != "ok":
         return {"e": _error(record)}
     trace, ranking = record["trace"], record["ranking"]
@@ -66,7 +66,7 @@ def fact_detail(record: Record, number: Numbered, gold: Sequence[str]) -> Detail
 
 
 def question_detail(record: Record, number: Numbered) -> Detail:
-    """The trail of a question: plan, queries, the context's passages with their queries, answer, judges."""
+    """The details of a question: plan, queries, the context's passages with their queries, answer, judges."""
     if record["status"] != "ok":
         return {"e": _error(record)}
     trace = record["trace"]
@@ -95,7 +95,7 @@ def question_detail(record: Record, number: Numbered) -> Detail:
 
 
 def _statements(found: Mapping[str, Sequence[Record]]) -> list[list[Any]]:
-    """What speaks for and against each option: key, stance, passage (from 1), sentence, by whom."""
+    """The statements for and against each option: key, stance, passage (from 1), sentence, source."""
     return [
         [key, str(s["stance"]), s["document"], str(s["sentence"])[:TEXT], str(s["by"])]
         for key, some in found.items()
@@ -104,7 +104,7 @@ def _statements(found: Mapping[str, Sequence[Record]]) -> list[list[Any]]:
 
 
 def other_detail(record: Record, number: Numbered) -> Detail:
-    """The ranking of a row of no family that pages know more of."""
+    """The ranking of a row, if pages know nothing else about its family."""
     if record["status"] != "ok":
         return {"e": _error(record)}
     ranking = record.get("ranking") or {}
@@ -132,7 +132,7 @@ def _queries(trace: Record, names: Sequence[str], number: Numbered) -> list[list
 
 
 def _judged(judged: Record, names: Sequence[str], number: Numbered, kept: Iterable[str]) -> list[Any]:
-    """Hypothesis, round, candidates and one letter a dimension for each; None where the call failed."""
+    """Hypothesis, round, candidates and one letter per dimension for each; None if the call failed."""
     window = [names[i] for i in judged["window"]]
     letters = judged["verdicts"]
     if letters is None:
@@ -148,7 +148,7 @@ def _precedent(near: Record, number: Numbered) -> list[Any]:
 
 
 def _work(record: Record) -> Detail:
-    """Model calls by stage, the counters that are not 0, and the seconds."""
+    """Model calls by stage, non-zero counters, and seconds."""
     trace = record["trace"]
     work: Detail = {"t": round(float(record["seconds"]), 3)}
     if trace["calls"]:
@@ -174,5 +174,5 @@ def _cut(value: Any) -> Any:
 
 
 def _short(values: Iterable[float]) -> list[float | None]:
-    """Three digits; what is no number becomes null."""
+    """A number with three digits; NaN becomes null."""
     return [None if v is None or v != v else float(f"{v:.3g}") for v in values]

@@ -1,9 +1,9 @@
-"""What the FHS paper reads out of its runs, as tables (``abduce report``).
+"""The FHS paper's analyses of a run, as tables (``abduce report``).
 
-Verifier behaviour (Table 15), coverage and consolidation, hypotheses (Table 11), movements of gold, where
-rows end (Table 16), the sequential control's rounds (Table 20), Eq. 1's gap, ranks by case (Table 25). Under
-several seeds a value is the mean of the seeds' own, with its deviation; ``n`` counts facts. A row's
-``reference`` may name a column of these tables: the paper's number then stands beside the measured one.
+Verifier behaviour (Table 15), coverage and consolidation, hypotheses (Table 11), movements of gold, final
+results (Table 16), the sequential control's rounds (Table 20), Eq. 1's gap, ranks by case (Table 25). With
+several seeds a value is the mean of the seeds' values, with its deviation; ``n`` counts facts. A row's
+``reference`` may name a column of these tables; the paper's number is then shown too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ COLUMNS = frozenset({*COVERAGE, *VERIFIER, *HYPOTHESES, *ENDS, *ROUNDS, *COSTS})
 
 
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
-    """The chance that a positive scores higher than a negative (ties count half); None without both."""
+    """The probability that a positive scores higher than a negative (ties count half); None without both."""
     values, labels = np.asarray(scores), np.asarray(positive, dtype=bool)
     n_pos, n_neg = int(labels.sum()), int((~labels).sum())
     if not n_pos or not n_neg:
@@ -93,9 +93,9 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def coverage_table(rows: Sequence[RowFigures]) -> Table:
-    """Search coverage Pr(gold in U), what consolidation to K loses of it, and the size of U.
+    """Search coverage Pr(gold in U), the loss by consolidation to K, and the size of U.
 
-    A failed fact covers nothing; its pool is not counted in the mean size.
+    A failed fact covers nothing; its pool is left out of the mean size.
     """
     of = (
         lambda s: _share(s.in_pool, s.facts),
@@ -115,7 +115,7 @@ def _wrong_auroc(s: SeedFigures) -> float | None:
 
 
 def verifier_table(rows: Sequence[RowFigures]) -> Table:
-    """How the verifier separates gold from distractors, and what its score says of the hypothesis."""
+    """How well the verifier separates gold from distractors, and what its score says about the hypothesis."""
     of = (
         lambda s: _share(s.gold_in_window, s.calls),
         lambda s: _mean(s.gold_support),
@@ -138,8 +138,9 @@ def verifier_table(rows: Sequence[RowFigures]) -> Table:
 
 
 def hypothesis_table(rows: Sequence[RowFigures]) -> Table:
-    """Dimensions resolved per generation, coverage at J, mean single-hypothesis recall, pairwise Jaccard
-    overlap; the last three over the hypotheses' own fused lists of at most K."""
+    """Resolved dimensions per generation, coverage at J, mean single-hypothesis recall, and pairwise Jaccard
+    overlap. The last three use the hypotheses' own fused lists of at most K.
+    """
     of = (
         lambda s: _share(s.hypotheses, s.facts - len(s.failed)),
         lambda s: _share(s.resolved, s.hypotheses),
@@ -156,7 +157,7 @@ def hypothesis_table(rows: Sequence[RowFigures]) -> Table:
 
 
 def unnormalised_table(rows: Sequence[RowFigures], most: int = 15) -> Table:
-    """Values that no vocabulary covers, by how often they came."""
+    """Values outside every vocabulary, by frequency."""
     body: list[list[Value]] = []
     for r in rows:
         times = sum((s.unnormalised for s in r.seeds.values()), Counter[str]())
@@ -180,8 +181,9 @@ def movement_table(rows: Sequence[RowFigures]) -> Table:
 
 
 def end_table(run: Run, rows: Sequence[RowFigures]) -> Table:
-    """MRR and top-1 where each row ends (paper: Table 16): after the selector where it has one, else its own
-    MRR and R@1. There is no such table where no row has a selector."""
+    """Final MRR and top-1 of each row (paper: Table 16): after the selector if it has one, else its MRR and
+    R@1. Left out if no row has a selector.
+    """
     body: list[list[Value]] = []
     for r in rows if any(r.selected for r in rows) else ():
         result = run[r.name]
@@ -198,13 +200,14 @@ def end_table(run: Run, rows: Sequence[RowFigures]) -> Table:
 
 
 def _measured(row: RowResult, measure: str, reference: float | None) -> TableCell:
-    """A measure of the main table again, beside the analysis's own reference or that of the measure."""
+    """A measure of the main table, with the reference of the analysis or of the measure."""
     mean, sd = row.mean(measure) if measure in row.values else (None, None)
     return TableCell(mean, sd=sd, reference=row.reference.get(measure) if reference is None else reference)
 
 
 def rounds_table(run: Run, rows: Sequence[RowFigures]) -> Table:
-    """R@50 before the verifier after round one and after the whole episode, over all facts (paper: Table 20).
+    """R@50 before the verifier, after round one and after the whole episode, over all facts (paper: Table
+    20).
 
     An episode that stopped early keeps its last pool; a failed fact is a miss in every round. The difference
     is paired, with its interval over source contexts.
@@ -239,7 +242,7 @@ def rounds_table(run: Run, rows: Sequence[RowFigures]) -> Table:
 
 
 def _recall_after(run: Run, row: RowFigures, round_: int) -> Floats:
-    """R@50 after a round, shape (seeds, facts of the run); NaN where a fact is not done."""
+    """R@50 after a round, shape (seeds, facts of the run); NaN for unfinished facts."""
     table = np.full((len(row.seeds), len(run.examples)), np.nan)
     for place, s in enumerate(row.seeds.values()):
         for i, example in enumerate(run.examples):
@@ -263,12 +266,13 @@ def _over_episodes(s: SeedFigures, of: Callable[[Rounds], float]) -> float | Non
 
 
 def readiness_table(run: Run) -> Table:
-    """Eq. 1: how much closer to gold the retriever scores the gold concept's own words than the raw fact.
+    """Eq. 1: how much higher the retriever scores gold for the gold concept's own words than for the raw
+    fact.
 
-    The similarity is the retriever's score s(q, c) of the gold concept. Where the raw query does not return
-    gold, gold scores no higher than the last concept that it did return, so the gap is at least the
-    difference to that one: a lower bound, which makes a mean over all facts. Scores of another retriever are
-    not on one scale with the direct row's: such probes have no line.
+    The similarity is the retriever's score s(q, c) of the gold concept. If the raw query does not return
+    gold, gold scores at most as high as the last returned concept. The gap is then at least the difference to
+    that score: a lower bound, which allows a mean over all facts. Probes with another retriever than the
+    direct row's are left out, because their scores are on another scale.
     """
     names = [row.name for row in run.rows]
     body: list[list[Value]] = []
@@ -301,8 +305,9 @@ def _gaps(gaps: Sequence[float]) -> tuple[int, TableCell | None, TableCell | Non
 
 
 def _gold_scores(run: Run, row: str) -> dict[str, tuple[float, bool]]:
-    """By fact: gold's score and True, or the last score of a ranking without gold, an upper bound of it, and
-    False. A ranking of nothing bounds nothing."""
+    """By fact: gold's score and True; or, for a ranking without gold, its last score (an upper bound) and
+    False. An empty ranking gives no bound.
+    """
     golds = {e.id: strip_namespace(str(e.gold)) for e in run.examples}
     found = {}
     for record in run.records(row):
@@ -315,7 +320,7 @@ def _gold_scores(run: Run, row: str) -> dict[str, tuple[float, bool]]:
 
 
 def counters_table(rows: Sequence[RowFigures]) -> Table:
-    """What was counted on the way, over all facts of a seed: fall-backs, dropped replies, invented ids."""
+    """Counters over all facts of a seed: fall-backs, dropped replies, invented ids."""
     quiet = {"llm_calls", "retrievals", "pool"}
     counted = {n for r in rows for s in r.seeds.values() for n, v in s.counters.items() if v}
     names = sorted(counted - quiet)
@@ -325,7 +330,7 @@ def counters_table(rows: Sequence[RowFigures]) -> Table:
 
 
 def cases_table(run: Run) -> Table:
-    """The rank of gold by row, for a handful of facts (paper: Table 25)."""
+    """The rank of gold by row, for a few facts (paper: Table 25)."""
     columns = ["row", *(e.id for e in run.examples)]
     golds = {e.id: strip_namespace(str(e.gold)) for e in run.examples}
     body: list[list[Value]] = []

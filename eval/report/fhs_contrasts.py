@@ -1,4 +1,4 @@
-"""Contrasts that the FHS paper draws between rows of a run (Appendices D.3, E.1, E.5, F.1)."""
+"""The FHS paper's contrasts between rows of a run (Appendices D.3, E.1, E.5, F.1)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ WITHOUT = " - label coverage"
 
 
 def within_groups(run: Run) -> Iterator[Table]:
-    """Every row against the baseline within each value of a field that the references break down by (paper:
-    E.5, by modality)."""
+    """Every row against the baseline within each value of a field that has reference breakdowns (paper: E.5,
+    by modality).
+    """
     if run.baseline is None or len(run.rows) < 2:
         return
     for field in group_fields(run):
@@ -36,8 +37,9 @@ def within_groups(run: Run) -> Iterator[Table]:
 
 
 def coverage_interaction(run: Run) -> Table:
-    """The gain of the label-coverage term on a row minus its gain on the baseline's query: a difference of
-    differences, paired by fact, with its interval over source contexts (paper: D.3, Table 13A)."""
+    """The gain by label coverage on a row minus its gain on the baseline's query: a difference of
+    differences, paired by fact, with its interval over source contexts (paper: D.3, Table 13A).
+    """
     names = [row.name for row in run.rows]
     paired = [name for name in names if name + WITHOUT in names]
     shown = [m for m in ("R@10", "MRR") if m in run.measures]
@@ -65,8 +67,9 @@ def coverage_interaction(run: Run) -> Table:
 
 
 def headroom(run: Run) -> Table:
-    """What an oracle row reaches beyond each method, H_m, and the share of it that the method attains, A_m =
-    m(method) / m(oracle) (paper: F.1)."""
+    """How much an oracle row exceeds each method, H_m, and the share of the oracle that the method attains,
+    A_m = m(method) / m(oracle) (paper: F.1).
+    """
     oracles = [row for row in run.rows if row.name.startswith("oracle")]
     methods = [row for row in run.rows if row not in oracles and not row.name.startswith("probe")]
     shown = [m for m in SHOWN if m in run.measures]
@@ -93,7 +96,7 @@ def headroom(run: Run) -> Table:
 
 
 def failing_labels(run: Run) -> Table:
-    """The concepts that their own label does not retrieve at rank 1, by name (paper: E.1)."""
+    """The concepts whose own label does not retrieve them at rank 1, by name (paper: E.1)."""
     golds = {e.id: strip_namespace(str(e.gold)) for e in run.examples}
     body: list[list[Value]] = []
     notes = []
@@ -120,8 +123,9 @@ HEAD = 8
 
 
 def case_heads(run: Run) -> Iterator[Table]:
-    """The head of each verified ranking of a few facts: S~, v and S_final, and the rank without the verifier
-    (paper: Tables 22, 24, 26 and 27). Gold is shown wherever it stands."""
+    """The top of each verified ranking for a few facts (S~, v and S_final), and the rank without the verifier
+    (paper: Tables 22, 24, 26 and 27). Gold is always shown.
+    """
     golds = {e.id: strip_namespace(str(e.gold)) for e in run.examples}
     for row in run.rows:
         for record in run.records(row.name):

@@ -1,4 +1,4 @@
-"""What the traces of a run say, gathered row by row and seed by seed (the tables are in :mod:`.analyses`)."""
+"""Figures from the traces of a run, by row and seed (the tables are in :mod:`.fhs`)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ TOP = 50
 
 @dataclass(frozen=True)
 class Rounds:
-    """One fact of the sequential control. ``recall``: R@50 of the fused pool after each round of the budget,
-    before the verifier; where the loop stopped earlier, the last pool stays. ``used``: rounds done, the
-    first included. ``churn``: the share of the first top 50 that is not in the last one."""
+    """One fact of the sequential control. ``recall``: R@50 of the fused pool after each round, before the
+    verifier; if the loop stopped earlier, the last pool stays. ``used``: rounds done, with the first.
+    ``churn``: the share of the first top 50 that is missing from the last one.
+    """
 
     recall: tuple[float, ...]
     used: int
@@ -45,7 +46,7 @@ class Rounds:
 
 @dataclass
 class SeedFigures:
-    """One row's traces under one seed. Sums are over its facts; a failed fact adds to ``facts`` alone."""
+    """One row's traces under one seed. Sums are over its facts; a failed fact counts only in ``facts``."""
 
     facts: int = 0
     in_pool: float = 0
@@ -77,7 +78,7 @@ class SeedFigures:
     counters: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: dict[str, Any], gold: str) -> None:
-        """Take in one record of the run."""
+        """Add one record of the run."""
         self.facts += 1
         if record["status"] != "ok":
             self.failed.add(record["id"])
@@ -144,7 +145,7 @@ class SeedFigures:
 
 
 def own_list(trace: Trace, hypothesis: int) -> Sequence[str]:
-    """The fused list of one hypothesis's own rankings, at most K long; companions and fall-backs left out."""
+    """The fused list of one hypothesis's rankings, at most K long, without companions and fall-backs."""
     own = Trace()
     for query, ranking in zip(trace.queries, trace.rankings, strict=True):
         if query.hypothesis == hypothesis:
@@ -155,14 +156,14 @@ def own_list(trace: Trace, hypothesis: int) -> Sequence[str]:
 
 
 def _search_settings(trace: Trace) -> SearchConfig:
-    """What the trace's fusion was made with."""
+    """The settings of the trace's fusion."""
     fields = FHSConfig.model_fields
     known = {k: v for k, v in trace.settings.items() if k in fields}
     return FHSConfig.model_validate(known)
 
 
 def _supports(judged: Judged, abstain: Literal["exclude", "no_support"]) -> dict[str, Fraction]:
-    """The supports of candidates that have one, as exact fractions: equal ones tie, however they add up."""
+    """The supports of candidates that have one, as exact fractions, so that equal ones tie."""
     found = {}
     for verdict in judged.verdicts or ():
         value = exact_support(verdict, abstain)
@@ -173,9 +174,9 @@ def _supports(judged: Judged, abstain: Literal["exclude", "no_support"]) -> dict
 
 @dataclass
 class RowFigures:
-    """One row's figures under each of its seeds, and the paper's numbers by the column of an analysis.
+    """One row's figures under each seed, and the paper's numbers by analysis column.
 
-    ``facts``: on how many different facts there is a result. ``selected``: whether the row ends with the
+    ``facts``: the number of distinct facts with a result. ``selected``: whether the row ends with the
     selector.
     """
 
@@ -186,12 +187,13 @@ class RowFigures:
     selected: bool = False
 
     def per_seed(self, of: Callable[[SeedFigures], float | None]) -> list[float]:
-        """A value under each seed that has one."""
+        """The value of each seed that has one."""
         return [v for v in map(of, self.seeds.values()) if v is not None]
 
     def cell(self, column: str, of: Callable[[SeedFigures], float | None]) -> TableCell | None:
-        """The mean of a value over seeds (with its deviation where there are several), beside the paper's
-        number of that column; None without either."""
+        """The mean of a value over seeds (with its deviation over several), with the paper's number of that
+        column; None without either.
+        """
         values, reference = self.per_seed(of), self.reference.get(column)
         if not values:
             return None if reference is None else TableCell(None, reference=reference)
@@ -199,7 +201,7 @@ class RowFigures:
         return TableCell(mean, sd=sd, reference=reference)
 
     def count(self, of: Callable[[SeedFigures], int]) -> Value:
-        """A count under one seed; under several, its mean and deviation."""
+        """A count under one seed; with several seeds, its mean and deviation."""
         values = [of(s) for s in self.seeds.values()]
         if len(values) == 1:
             return values[0]
@@ -210,7 +212,7 @@ class RowFigures:
 
 
 def figures(run: Run) -> list[RowFigures]:
-    """The figures of every row; a trace is read once."""
+    """The figures of every row; each trace is read once."""
     golds = {e.id: strip_namespace(str(e.gold)) for e in run.examples}
     found = []
     for row in run.rows:
@@ -231,7 +233,7 @@ def _was_selected(record: Mapping[str, Any]) -> bool:
 
 
 def _end_reciprocal(record: Mapping[str, Any], gold: str) -> float:
-    """1 / rank of gold where the row ends: the selected on top, the rest in their order."""
+    """1 / final rank of gold: the selected concept on top, the others in order."""
     names = record["trace"]["ids"]
     selected = [names[i] for i in record["trace"]["selected"] or []]
     chosen = set(selected)
@@ -240,7 +242,7 @@ def _end_reciprocal(record: Mapping[str, Any], gold: str) -> float:
 
 
 def _rounds(trace: Trace, gold: str) -> Rounds:
-    """The rounds of one episode, from the logged rankings alone."""
+    """The rounds of one episode, from the logged rankings only."""
     config = _search_settings(trace)
     used = 1 + max([q.round for q in trace.queries] + [j.round for j in trace.judged], default=0)
     budget = max(used, 1 + int(trace.settings["rounds"]))

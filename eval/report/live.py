@@ -1,4 +1,4 @@
-"""The page of a run that goes on: made again whenever something was added to its folder."""
+"""The page of a running run, rebuilt whenever its folder changes."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ WAITING = (
 class LiveReport:
     """Serves the page of a run folder on 127.0.0.1 while a run writes to it.
 
-    It is a context manager; when it is left, the last page is kept for a moment, so that an open browser ends
-    on the finished run.
+    It is a context manager. On exit it keeps the last page for a moment, so that an open browser shows the
+    finished run.
 
     Args:
-        folder: the run folder; it need not exist yet.
-        data: where the sources of its examples are.
-        port: of the server; 0: any that is free.
-        every: seconds between two looks at the folder.
+        folder: the run folder; it may not exist yet.
+        data: the data folder with the examples' sources.
+        port: the server's port; 0: any free port.
+        every: seconds between checks of the folder.
     """
 
     def __init__(self, folder: Path, data: DataFolder, port: int = 0, every: float = EVERY) -> None:
@@ -62,14 +62,14 @@ class LiveReport:
         return Reply(self._page, "text/html")
 
     def _state(self) -> str:
-        """What changes when something is written."""
+        """A value that changes when something is written."""
         rows = sorted((self.folder / "rows").glob("*.log"))
         if not (self.folder / "run.json").is_file():
             return ""
         return " ".join(f"{p.name}:{p.stat().st_size}" for p in rows)
 
     def update(self) -> bool:
-        """Make the page again where the folder has changed; whether it has."""
+        """Rebuild the page if the folder has changed; returns whether it has."""
         try:
             state = self._state()
             if not state or state == self._seen:

@@ -1,4 +1,4 @@
-"""The data of one run, or of several, for a page that is opened in a browser (``abduce report --html``)."""
+"""The data of one or several runs for a browser page (``abduce report --html``)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass
 class _Read:
-    """What is read of one row's records, in one pass."""
+    """One row's records, read in one pass."""
 
     ranks: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     """By (seed, example): the rank of the gold answer in each of its rankings; 0: not in it."""
@@ -51,7 +51,7 @@ class _Read:
 
 
 class _Numbers(dict[str, int]):
-    """Ids in the order in which they were first asked for."""
+    """Ids numbered in order of first use."""
 
     def __missing__(self, id_: str) -> int:
         self[id_] = number = len(self)
@@ -59,14 +59,14 @@ class _Numbers(dict[str, int]):
 
 
 def report_html(run: Run, sources: Sources, baseline: str | None = None, served: bool = False) -> str:
-    """The page of a run, or of several that were joined.
+    """The page of a run, or of several joined runs.
 
     Args:
-        run: what to show; its records must be at hand (a folder, or ``keep=True``). Details of records that
-            pages do not know are their rankings.
-        sources: what its examples were about.
-        baseline: the row that others are compared with; by default the run's own.
-        served: the run may go on, and the page asks its server for news.
+        run: the run; its records must be available (a folder, or ``keep=True``). For unknown kinds of
+            records, the details are their rankings.
+        sources: the inputs of its examples.
+        baseline: the row that others are compared with; default the run's own.
+        served: the run may still be running, and the page asks its server for updates.
 
     Raises:
         InputError: no such baseline, or records that cannot be read.
@@ -78,7 +78,7 @@ def report_html(run: Run, sources: Sources, baseline: str | None = None, served:
 def report_data(
     run: Run, sources: Sources, baseline: str | None = None
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What :func:`report_html` embeds: the JSON that is read first, and the packs. Errors as there."""
+    """The data of :func:`report_html`: the JSON that is read first, and the packs. Same errors."""
     more = sources.groups
     run = replace(run, examples=[replace(e, groups={**e.groups, **more.get(e.id, {})}) for e in run.examples])
     baseline = baseline or run.baseline or (run.rows[0].name if run.rows else None)
@@ -164,7 +164,7 @@ def _sure(record: Mapping[str, Any], gold: Any) -> tuple[float, float] | None:
 
 
 def _curve(read: _Read) -> list[float]:
-    """Recall at each of :data:`KS`, means over the examples that are done, and over seeds."""
+    """Recall at each of :data:`KS`: means over finished examples and seeds."""
     if not read.ranks or not any(any(r) for r in read.ranks.values()):
         return []
     each = list(read.ranks.values())
@@ -174,7 +174,7 @@ def _curve(read: _Read) -> list[float]:
 
 
 def _risk(sure: Sequence[tuple[float, float]]) -> list[list[float]]:
-    """[coverage, precision] as ever less sure examples are accepted; equal ones are accepted together."""
+    """[coverage, precision] as examples of lower and lower confidence are accepted; equal ones together."""
     if not sure:
         return []
     values = np.array(sorted(sure, key=lambda pair: -pair[0]))
@@ -188,7 +188,9 @@ def _risk(sure: Sequence[tuple[float, float]]) -> list[list[float]]:
 
 
 def _compared(run: Run, baseline: str | None) -> Iterator[dict[str, Any]]:
-    """Rows of the same name in several runs against the first run's; else every row against the baseline."""
+    """Rows of the same name in several runs against the first run's; or else every row against the
+    baseline.
+    """
     for a, b in _pairs(run, baseline):
         found = run.compare(a, b)
         yield {
@@ -238,7 +240,7 @@ def _digits(value: float) -> float | None:
 
 
 def _examples(run: Run, sources: Sources) -> dict[str, Any]:
-    """Columns, one entry an example: id, gold answer, what it says in one line, and its groups."""
+    """Columns with one entry per example: id, gold answer, one line of text, and its groups."""
     fields = list(dict.fromkeys(name for e in run.examples for name in e.groups))
     return {
         "ids": [e.id for e in run.examples],
@@ -276,7 +278,7 @@ def _values(run: Run, read: Mapping[str, _Read]) -> dict[str, Any]:
 
 
 def _first_ranks(read: _Read, n: int) -> list[int | None]:
-    """Of each example, under the first seed that is done; None where none is."""
+    """The rank of each example under the first finished seed; None if there is none."""
     found: list[int | None] = [None] * n
     for (_, place), ranks in sorted(read.ranks.items(), reverse=True):
         found[place] = ranks[0]
@@ -318,7 +320,7 @@ def _question(question: Question) -> dict[str, Any]:
 
 
 def _items(numbers: Mapping[str, int], sources: Sources) -> dict[str, list[str]]:
-    """What each number stands for: id, label (or title), definition (or content) and datatype."""
+    """The meaning of each number: id, label (or title), definition (or content) and datatype."""
     ids = list(numbers)
     if sources.corpus is not None:
         passages = [_known(sources.corpus, i) for i in ids]

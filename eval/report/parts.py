@@ -1,4 +1,4 @@
-"""A part of a finished run, for a table of its own."""
+"""A part of a finished run, for a separate table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..runs.run import Run
 
 
 def parts_apart(run: Run) -> Iterator[Run]:
-    """The parts of a run that a domain shows in a table of their own, where they are not the whole.
+    """The parts of a run with separate tables in their domain, unless they are the whole run.
 
     (Clinical facts of tier A, whose relocation is strict.)
     """
@@ -23,9 +23,9 @@ def parts_apart(run: Run) -> Iterator[Run]:
 
 
 def subset(run: Run, field: str, value: str) -> Run:
-    """The run on the examples whose group ``field`` has this value; its title says so.
+    """The run on the examples with this value of the group ``field``; its title says so.
 
-    A part keeps no records of its own and no reference numbers, which are the whole's.
+    A part has no records and no reference numbers, because these are for the whole run.
     """
     mask = np.array([e.groups.get(field) == value for e in run.examples], dtype=bool)
     rows = [

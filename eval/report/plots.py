@@ -1,6 +1,6 @@
 """Plots of a run, as SVG and PNG: R@k curves, cost against quality, bars by group.
 
-matplotlib is drawn without any display and without changing the caller's settings.
+matplotlib draws without a display and keeps the caller's settings.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def _canvas(width: float, height: float) -> Iterator[tuple[Any, Any]]:
-    """A figure and its axes in this module's style.
+    """A figure and its axes in the style of this module.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -72,16 +72,18 @@ def _save(figure: Any, folder: Path, name: str) -> list[Path]:
 
 
 def look(i: int) -> tuple[str, str, str]:
-    """Colour, line and marker of the i-th row: after eight rows the colours come again with another line
-    and another marker, so that 32 rows all differ."""
+    """Colour, line and marker of the i-th row. After eight rows the colours repeat with another line and
+    marker, so that 32 rows all differ.
+    """
     again = i // len(COLOURS)
     colour, line = COLOURS[i % len(COLOURS)], _LINES[again % len(_LINES)]
     return colour, line, _MARKERS[(i + 3 * again) % len(_MARKERS)]
 
 
 def recall_curve(row: RowResult) -> tuple[list[int], list[float]]:
-    """R@k of a row at each k. Where its reciprocal ranks agree with its R@k (one gold id an example), at
-    every k up to the deepest; else at the measured ones."""
+    """R@k of a row at each k. If its reciprocal ranks agree with its R@k (one gold id per example), at every
+    k up to the deepest; else at the measured k.
+    """
     ks = sorted(int(m[2:]) for m in row.values if re.fullmatch(r"R@\d+", m))
     points = [row.mean(f"R@{k}")[0] for k in ks]
     if ks and "MRR" in row.values:
@@ -94,7 +96,7 @@ def recall_curve(row: RowResult) -> tuple[list[int], list[float]]:
 
 
 def plot_recall(run: Run, folder: Path) -> list[Path]:
-    """R@k against k (logarithmic), one line per row, the best at the top of the legend."""
+    """R@k against k (logarithmic), one line per row, best row first in the legend."""
     curves = [(row.name, i, *recall_curve(row)) for i, row in enumerate(run.rows)]
     curves = [c for c in curves if c[2]]
     if not curves:
@@ -117,7 +119,7 @@ def plot_recall(run: Run, folder: Path) -> list[Path]:
 
 
 def plot_cost(run: Run, folder: Path, measure: str | None = None) -> list[Path]:
-    """Quality with its 95% interval against model calls per example, or seconds where none were made."""
+    """Quality with its 95% interval against model calls per example, or seconds if there were no calls."""
     measure = measure or headline(run)
     rows = [row for row in run.rows if measure in row.values and row.done.any()]
     if not rows:
@@ -190,7 +192,7 @@ def _calls(row: RowResult) -> float:
 
 
 def _arms(error: Sequence[Sequence[float]]) -> Floats:
-    """Interval arms for matplotlib: never below 0, which rounding could make them."""
+    """Interval arms for matplotlib: never below 0 after rounding."""
     return np.maximum(np.nan_to_num(np.asarray(error, dtype=np.float64)), 0)
 
 
@@ -199,11 +201,11 @@ def _title(run: Run, what: str) -> str:
 
 
 def write_plots(run: Run, folder: Path, fields: Sequence[str] | None = None) -> list[Path]:
-    """Every plot that the run has data for; ``fields``: which to break down by, by default all there are.
+    """Every plot that the run has data for; ``fields``: the breakdowns, default all.
 
     Raises:
         MissingExtra: matplotlib is not installed.
-        InputError: the folder cannot be written to, or no example has a field.
+        InputError: the folder cannot be written to, or an unknown field.
     """
     make_folder(folder)
     paths = plot_recall(run, folder) + plot_cost(run, folder)

@@ -1,4 +1,6 @@
-"""Published answers with and without retrieval: help and harm without a model (``predictions_openai``)."""
+"""Published answers with and without retrieval: helped and harmed without a model
+(``predictions_openai``).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ DATASET_NAMES = {"medqa": "medqa", "mmlu": "mmlu-med"}
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One question: ``answers`` by ``model|setting``, None where there was none."""
+    """One question: ``answers`` by ``model|setting``, None for a missing answer."""
 
     dataset: str
     id: str
@@ -31,8 +33,8 @@ class PublishedRow:
 class PublishedAnswers:
     """The answers of one model on one data set under two settings, over the same questions.
 
-    ``correct`` and ``baseline`` are 1 where the answer is the gold one; a missing answer is wrong and is
-    counted in ``missing``.
+    ``correct`` and ``baseline`` are 1 if the answer is the gold one; a missing answer is wrong and counted in
+    ``missing``.
     """
 
     dataset: str
@@ -47,8 +49,8 @@ class PublishedAnswers:
 def predictions_report(path: Path) -> Table:
     """The table of ``abduce report predictions_openai.jsonl.gz``.
 
-    Question sets that lie beside the file (MIRAGE's ids with the data set's name in front) tell which
-    questions have the same text; those are resampled together.
+    Question sets in the same folder (MIRAGE's ids with the data set's name in front) show which questions
+    have the same text; those are resampled together.
 
     Raises:
         InputError: see :func:`read_predictions`.
@@ -75,8 +77,8 @@ def published_rows(path: str | Path) -> list[PublishedRow]:
     A row has ``dataset``, ``id``, ``gold`` and ``pred``: an object ``model|setting`` -> answer or null.
 
     Raises:
-        InputError: naming file, line and field: no rows, a missing field, an answer that is neither a text
-            nor null, an id twice in a data set.
+        InputError: names file, line and field: no rows, a missing field, an answer that is neither a text nor
+            null, a duplicate id in a data set.
     """
     path = Path(path)
     found: dict[tuple[str, str], PublishedRow] = {}
@@ -99,8 +101,8 @@ def published_rows(path: str | Path) -> list[PublishedRow]:
 
 
 def read_predictions(path: str | Path) -> list[PublishedAnswers]:
-    """Answers by data set, model and setting, in the order of the file. Every setting but ``cot`` is compared
-    with the same model's ``cot``.
+    """Answers by data set, model and setting, in file order. Every other setting is compared with the same
+    model's ``cot``.
 
     Raises:
         InputError: see :func:`published_rows`; or a setting without its ``cot``.
@@ -147,7 +149,7 @@ def predictions_table(
 
     Args:
         answers: from :func:`read_predictions`.
-        clusters: data set -> question id -> cluster; a question that is not in it stands alone.
+        clusters: data set -> question id -> cluster; questions not in it are separate clusters.
     """
     rows: list[list[Value]] = []
     known = clusters or {}
