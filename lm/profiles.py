@@ -264,12 +264,17 @@ def _stage(
     except ValidationError as error:
         field, message = problem(error)
         if message == UNKNOWN:
-            known = sorted(
-                {f.alias or n for n, f in Profile.model_fields.items()} | set(Decoding.model_fields)
-            )
-            message += f"; known: {', '.join(known)}, and the stages {', '.join(STAGES)}"
+            message += f"; known: {_known(field)}"
         place = ".".join([where, *(part for part in field.split(".") if part and not part.isdecimal())])
         raise InputError(message, file=file, field=place) from None
+
+
+def _known(field: str) -> str:
+    """The settings that may stand where an unknown field does."""
+    if field.startswith("serve."):
+        return ", ".join(sorted(Serve.model_fields))
+    names = {f.alias or n for n, f in Profile.model_fields.items()} | set(Decoding.model_fields)
+    return f"{', '.join(sorted(names))}, and the stages {', '.join(STAGES)}"
 
 
 def _written(stage: StageProfile) -> dict[str, Any]:

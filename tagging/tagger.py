@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the class costs nothing
     from ..data.domains import Domain
     from ..data.folder import DataFolder
     from ..lm.models import Models
-    from ..programs.methods import Parts
     from ..programs.spec import Spec
     from ..retrievers.base import Ranking, Retriever
     from ..retrievers.taxonomy import Taxonomy
@@ -26,30 +24,10 @@ if TYPE_CHECKING:  # what is imported when it is needed, so that asking for the 
     from .row import Scope
     from .setup import Tell
     from .tag import Tag
+    from .tag_options import TagOptions
     from .tagging import Progress, Tagging
     from .tags import Tags
-
-VOTERS = 10
-"""Precedents that the trail of one fact has."""
-
-
-@dataclass(frozen=True)
-class Trail:
-    """Everything known about how one fact was tagged.
-
-    Args:
-        fact: the fact.
-        prediction: the program's ``ranking`` and ``trace``.
-        parts: the program's parts.
-        program: the row's name.
-        gold: the known concept; no method has seen it.
-    """
-
-    fact: Fact
-    prediction: Any
-    parts: Parts
-    program: str
-    gold: str = ""
+    from .trail import Trail
 
 
 class Tagger:
@@ -209,16 +187,7 @@ class Tagger:
             yield
 
     def tag(
-        self,
-        what: What | None = None,
-        progress: Progress | None = None,
-        *,
-        contexts: str | Path | None = None,
-        skip_bad: bool = False,
-        gold: bool = False,
-        traces: bool = False,
-        decided: str | Path | Mapping[str, str] | None = None,
-        company: str | None = None,
+        self, what: What | None = None, progress: Progress | None = None, **how: Unpack[TagOptions]
     ) -> Tags:
         """Tag every fact.
 
@@ -240,16 +209,7 @@ class Tagger:
         Raises:
             InputError: an error in the input, or one that affects every fact (no model, no precedents).
         """
-        tagging = self.start(
-            what,
-            progress,
-            contexts=contexts,
-            skip_bad=skip_bad,
-            gold=gold,
-            traces=traces,
-            decided=decided,
-            company=company,
-        )
+        tagging = self.start(what, progress, **how)
         return tagging.whole(tagging)
 
     def start(
@@ -333,6 +293,7 @@ class Tagger:
         """
         from ..retrievers.errors import InputError
         from .log import log_note
+        from .trail import VOTERS, Trail
 
         given = self._read(what, contexts, skip_bad, log_note, self._setup.company)
         fact = next((f for f in given.facts if f.fact_id == fact_id), None)

@@ -19,7 +19,7 @@ from ...retrievers.taxonomy import Taxonomy
 from ...signatures.tokenize import tok_set
 from ...signatures.types import UNRESOLVED, Fact, Judgement, Verdict
 from ...tagging.evidence import evidence_of
-from ...tagging.tagger import Trail
+from ...tagging.trail import Trail
 
 MARKS = {
     Judgement.SUPPORT: ("+", "green"),

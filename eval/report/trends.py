@@ -130,7 +130,9 @@ def _utility(cells: Sequence[CellOf]) -> Iterator[Trend]:
     if dur.has("HCQR") and others:
         yield from _shares(judged, others)
     if gains := [g for c in judged if (g := _gains(c, cells))]:
-        entailed, useful, useless = (macro([g[i] for g in gains]) for i in range(3))
+        entailed, useful, useless = means = [macro([g[i] for g in gains]) for i in range(3)]
+        if np.isnan(means).any():  # no context has one of the labels: there is nothing to compare
+            return
         yield Trend(
             "gain over No-RAG (CoT): Entailed above Useful above 0 above Not Useful",
             entailed > useful > 0 > useless,
@@ -148,7 +150,8 @@ def _shares(judged: Sequence[CellOf], others: Sequence[str]) -> Iterator[Trend]:
             p: macro([label_shares(c.labels()).share(label) for c in judged if preset_of(c.row) == p])
             for p in ("HCQR", *others)
         }
-        holds = means["HCQR"] == best(list(means.values()))
+        rest = [share for p, share in means.items() if p != "HCQR"]
+        holds = means["HCQR"] == best(list(means.values())) and means["HCQR"] not in rest
         yield Trend(f"HCQR has the {word} {label} contexts", holds, _three_digits(means))
 
 

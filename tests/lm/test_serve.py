@@ -74,3 +74,9 @@ def test_one_of_an_experiments_models_is_served():
     assert "name one of its models: Llama-3.2-3B, Llama-3.1-8B" in unnamed.err
     alone = cli("lm", "serve", "hcqr-smoke").out
     assert "Qwen/Qwen3-4B-Instruct-2507" in alone
+
+
+def test_an_unknown_setting_of_the_server_is_told_with_the_known_ones():
+    with pytest.raises(InputError, match=r"lm\.serve\.prot.*known: args.*port") as refused:
+        command(kind="vllm", serve={"prot": 1})
+    assert "temperature" not in str(refused.value)

@@ -408,3 +408,8 @@ def test_what_is_a_document(tmp_path):
     assert is_document(tmp_path / "sheet.csv")
     assert is_document(tmp_path / "x.htm.gz")
     assert not is_document(tmp_path / "facts.jsonl.gz")
+
+
+def test_an_option_that_there_is_not_is_refused(folder):
+    with pytest.raises(TypeError, match="skip_bda"):
+        Tagger().tag(folder / "this.htm", skip_bda=True)

@@ -143,3 +143,20 @@ def test_the_papers_trends_hold_or_do_not():
 
 def test_no_trend_without_the_papers_rows():
     assert "The paper's trends" not in tables(run(row("- q1", "11110000")))
+
+
+def test_a_trend_that_nothing_tells_is_no_line():
+    judged = run(row("No-RAG (CoT)", "11001100"), row("HCQR", "11101110", "EENNEENN"))  # none is Useful
+    statements = [line[0] for line in tables(judged)["The paper's trends"].rows]
+    assert not any(s.startswith("gain over No-RAG (CoT): Entailed") for s in statements)
+    assert any(s.startswith("HCQR is above") for s in statements)
+
+
+def test_as_many_as_another_are_not_the_most():
+    def told(rag, hcqr):
+        judged = run(row("Simple RAG", "11001100", rag), row("HCQR", "11101110", hcqr))
+        lines = {line[0]: line[1] for line in tables(judged)["The paper's trends"].rows}
+        return [lines[f"HCQR has the {what} contexts"] for what in ("most Entailed", "fewest Not Useful")]
+
+    assert told("EENNUUUU", "EENNUUUU") == ["does not hold", "does not hold"]
+    assert told("EENNUUUU", "EEENUUUU") == ["holds", "holds"]
