@@ -130,8 +130,8 @@ def _utility(cells: Sequence[CellOf]) -> Iterator[Trend]:
     if dur.has("HCQR") and others:
         yield from _shares(judged, others)
     if gains := [g for c in judged if (g := _gains(c, cells))]:
-        entailed, useful, useless = means = [macro([g[i] for g in gains]) for i in range(3)]
-        if np.isnan(means).any():  # no context has one of the labels: there is nothing to compare
+        entailed, useful, useless = (macro([g[i] for g in gains]) for i in range(3))
+        if np.isnan(entailed + useful + useless):  # no context has one of the labels: there is nothing to compare
             return
         yield Trend(
             "gain over No-RAG (CoT): Entailed above Useful above 0 above Not Useful",

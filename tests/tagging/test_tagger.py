@@ -412,4 +412,4 @@ def test_what_is_a_document(tmp_path):
 
 def test_an_option_that_there_is_not_is_refused(folder):
     with pytest.raises(TypeError, match="skip_bda"):
-        Tagger().tag(folder / "this.htm", skip_bda=True)
+        tagger(folder, "old.htm").tag(folder / "new.htm", skip_bda=True)
