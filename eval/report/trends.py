@@ -131,7 +131,7 @@ def _utility(cells: Sequence[CellOf]) -> Iterator[Trend]:
         yield from _shares(judged, others)
     if gains := [g for c in judged if (g := _gains(c, cells))]:
         entailed, useful, useless = (macro([g[i] for g in gains]) for i in range(3))
-        if np.isnan(entailed + useful + useless):  # no context has one of the labels: there is nothing to compare
+        if np.isnan(entailed + useful + useless):  # no context has one of the labels
             return
         yield Trend(
             "gain over No-RAG (CoT): Entailed above Useful above 0 above Not Useful",
