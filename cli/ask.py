@@ -83,10 +83,10 @@ def ask(
         ),
     ] = False,
 ) -> None:
-    """Answer a question from a corpus, and show the queries and which passage came from which.
+    """Answer a question from a corpus, and show the queries and the passages that each one found.
 
-    Without options HCQR proposes candidate answers itself. Without a model the evidence for every option is
-    shown and nothing is chosen.
+    Without options, HCQR proposes candidate answers itself. Without a model, the evidence for every option is
+    shown and no option is chosen.
 
     Examples:
 
@@ -148,7 +148,7 @@ def ask(
 
 
 def _is_file(question: str) -> bool:
-    """Whether the argument names a file of questions: by its ending, a question has none of these."""
+    """Whether the argument is a file of questions, by its ending."""
     path = Path(question.removesuffix(".gz"))
     return path.suffix in (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet") and "?" not in question
 
@@ -202,7 +202,7 @@ def read_options(options: str | None, each: Sequence[str] = ()) -> list[str]:
     """Options from one text (:func:`~abduce.data.questions.options_in`), or one by one.
 
     Raises:
-        InputError: both ways at once.
+        InputError: both ways are used.
     """
     if options is None:
         return list(each)

@@ -12,7 +12,7 @@ from .say import say
 
 
 class Method(StrEnum):
-    """How a Spanish mention finds its place in the English text."""
+    """How a Spanish mention is located in the English text."""
 
     alignment = "alignment"
     model = "model"
@@ -33,9 +33,9 @@ def codiesp(
     lm: Annotated[Path | None, typer.Option(help="TOML file with an [lm] table, for --method model.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Parallel calls.")] = 8,
 ) -> None:
-    """Build contexts and facts from CodiEsp: each Spanish mention gets its place in the English text.
+    """Build contexts and facts from CodiEsp by locating each Spanish mention in the English text.
 
-    A mention that finds none is dropped; the report counts why.
+    Mentions that cannot be located are dropped; the report counts the reasons.
 
     Examples:
 

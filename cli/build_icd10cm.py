@@ -27,9 +27,9 @@ def icd10cm(
         bool, typer.Option("--drugs", help="Include the table of drugs in the documentation.")
     ] = False,
 ) -> None:
-    """Build the ICD-10-CM inventory: one document a billable code.
+    """Build the ICD-10-CM inventory: one document per billable code.
 
-    Read are the code and order files, the tabular list and the alphabetic, external-cause, neoplasm and drug
+    It reads the code and order files, the tabular list and the alphabetic, external-cause, neoplasm and drug
     indexes.
 
     Examples:

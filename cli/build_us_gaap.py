@@ -25,7 +25,7 @@ def us_gaap(
 ) -> None:
     """Build a taxonomy's inventory from its official XBRL release, of any year.
 
-    A concept list of your own (CSV or JSONL with id and label) needs no building: give it to --taxonomy.
+    Your own concept list (CSV or JSONL with id and label) needs no building: give it to --taxonomy.
 
     Examples:
 

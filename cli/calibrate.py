@@ -1,4 +1,4 @@
-"""``abduce calibrate``: how sure a tag is."""
+"""``abduce calibrate``: fit the confidence of tags or answers."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _answers(
 
 
 def _family(folder: str) -> str:
-    """The codec's name of a run folder."""
+    """The codec of a run folder."""
     from ..eval.runs.folder import RunFolder
 
     manifest = RunFolder(folder).manifest()
@@ -130,10 +130,10 @@ def _family(folder: str) -> str:
 
 
 def _support(runs: list[str], row: str | None, check: str | None, out: Path | None) -> None:
-    """The map from a row's verifier support to correctness; judged out of fold.
+    """The map from a row's verifier support to correctness, checked out of fold.
 
     Raises:
-        InputError: more than one run, no row, a run to check on, or whatever is wrong with the run.
+        InputError: more than one run, no row, a run to check on, or an error in the run.
     """
     from ..eval.report.report import load_run
     from ..eval.support_map import fit_support

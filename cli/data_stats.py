@@ -1,4 +1,4 @@
-"""``abduce data stats``: what a split holds."""
+"""``abduce data stats``: count a split."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def stats(
     split: Annotated[str | None, typer.Option(help="Split; by default the domain's first.")] = None,
     data: Annotated[str | None, typer.Option(help="Data folder; default $ABDUCE_DATA.")] = None,
 ) -> None:
-    """Count facts, source contexts, concepts and datatypes of a split, and what the datatype filter leaves.
+    """Count facts, source contexts, concepts and datatypes of a split, and what the datatype filter keeps.
 
     Examples:
 

@@ -127,7 +127,7 @@ def evaluate(
 
 
 def _watched(out: Path | None, data: str | None, line: Callable[[str], None]) -> LiveReport:
-    """The run's page on a local server, for as long as the run goes on."""
+    """The run's page on a local server while it runs."""
     from ..data.folder import DataFolder
     from ..eval.report.live import LiveReport
     from ..retrievers.errors import InputError

@@ -1,4 +1,4 @@
-"""``abduce index build|info|verify``: index folders that experiments open in no time."""
+"""``abduce index build|info|verify``: stored index folders, which experiments open at once."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def info(
     folder: Annotated[Path, typer.Argument(help="An index folder.")],
     json_: Annotated[bool, typer.Option("--json", help="The whole manifest as JSON.")] = False,
 ) -> None:
-    """Say what an index folder holds. Only its manifest is read.
+    """Describe an index folder. Only its manifest is read.
 
     Examples:
 

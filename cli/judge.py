@@ -1,4 +1,4 @@
-"""``abduce judge``: a finished run of questions judged again."""
+"""``abduce judge``: judge a finished run of questions again."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def judge(
         bool, typer.Option("--no-cache", help="Neither read nor write cached replies.")
     ] = False,
 ) -> None:
-    """Label the contexts of a finished run by another judge; no method is asked again.
+    """Label the contexts of a finished run with another judge; no method runs again.
 
-    The run's own judge stays beside the new one, and the tables say how far they agree.
+    The run's own judge is kept too, and the tables show how far the two agree.
 
     Examples:
 

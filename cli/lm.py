@@ -1,4 +1,4 @@
-"""``abduce lm check`` tries out a model endpoint; ``abduce lm serve`` starts a model server for a profile."""
+"""``abduce lm check`` checks a model endpoint; ``abduce lm serve`` starts a model server for a profile."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def check(
     stage: Annotated[str, typer.Option(help="Check the model of this stage (\\[lm.STAGE]).")] = "",
     timeout: Annotated[float, typer.Option(min=1, help="Seconds per request.")] = 120.0,
 ) -> None:
-    """Send a few tiny requests and say what the endpoint honours: schema, patterns, thinking switch,
+    """Send a few tiny requests and report what the endpoint supports: schema, patterns, thinking switch,
     log-probabilities, soft verdicts, one-token selection, n, seed, token counts, context length.
 
-    Leaves with exit code 1 if programs cannot use the endpoint as it would be asked.
+    The exit code is 1 if programs cannot use the endpoint with these settings.
 
     Examples:
 
@@ -113,10 +113,10 @@ def serve(
 
 
 def _model_of(profile: str, model: str) -> dict[str, Any] | None:
-    """The ``[lm]`` table of one of an experiment's models; None for what is no experiment with models.
+    """The ``[lm]`` table of one of an experiment's models; None if it is not an experiment with models.
 
     Raises:
-        InputError: it has several models, and ``model`` is the name of none of them.
+        InputError: it has several models, and none is called ``model``.
     """
     from ..lm.profiles import KINDS
     from ..retrievers.errors import InputError

@@ -1,4 +1,4 @@
-"""The command line. Its subcommands live in ``commands/``; nothing heavy is imported before one runs."""
+"""The command line. Each command has its own file in ``cli``; heavy imports wait until one runs."""
 
 from __future__ import annotations
 
@@ -67,8 +67,9 @@ app.command("serve")(serve)
 
 
 def main() -> None:
-    """Run the command line: bad input is one line on standard error and exit code 2, a model that could not
-    be reached, or refused a request, one line and exit code 1."""
+    """Run the command line. Bad input gives one line on standard error and exit code 2. A model that cannot
+    be reached, or refuses a request, gives one line and exit code 1.
+    """
     try:
         app()
     except InputError as e:
@@ -82,7 +83,7 @@ def main() -> None:
 
 
 def _of_a_model(error: Exception) -> bool:
-    """Whether a model could not be reached or refused the request; DSPy is not imported to find out."""
+    """Whether a model could not be reached or refused the request; this check does not import DSPy."""
     errors = sys.modules.get("dspy.utils.exceptions")
     return errors is not None and isinstance(error, errors.LMError)
 

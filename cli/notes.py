@@ -1,4 +1,4 @@
-"""What a user must know beside the results: the project's log records, as lines on standard error."""
+"""Notes beside the results: abduce's log records as lines on standard error."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ HALF = 0.5
 
 
 def end_if_unusable(share: float, allowed: bool, what: str, results: str) -> None:
-    """End with exit code 1 where the model was no use for more than half, and that is not ``allowed``.
+    """Exit with code 1 if the model failed for more than half, unless this is ``allowed``.
 
     Args:
-        share: of ``what`` ("facts") for which it was no use, in [0, 1].
-        results: what is then not to be relied on ("their tags").
+        share: of ``what`` ("facts") for which it failed, in [0, 1].
+        results: the results that are then unreliable ("their tags").
     """
     if share > HALF and not allowed:
         print_note(
@@ -41,7 +41,7 @@ class _Notes(logging.Handler):
 
 
 def show_log(level: int = logging.INFO) -> None:
-    """From now on print what ``abduce`` logs at a level or above it; details are logged at DEBUG."""
+    """Print abduce's log records at this level or above; details are logged at DEBUG."""
     log = logging.getLogger("abduce")
     log.setLevel(level)
     if not any(isinstance(handler, _Notes) for handler in log.handlers):

@@ -43,9 +43,9 @@ def optimize(
         ),
     ] = False,
 ) -> None:
-    """Compile a row's prompts with a DSPy optimizer; the state is JSON and checks what it is loaded into.
+    """Compile a row's prompts with a DSPy optimizer. The state is JSON, and is checked when it is loaded.
 
-    A run that was ended goes on where it was: give the same command again.
+    To resume an interrupted run, give the same command again.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""Options of a user's own program, as words of the command line."""
+"""Options of a user's own program on the command line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def with_options(program: str | None, words: Sequence[str]) -> str | Spec | None:
-    """A program with options (each ``NAME=VALUE``), or its name where there are none.
+    """A program with options (each ``NAME=VALUE``), or only its name if there are none.
 
     Args:
         program: a row's name, or ``package.module:Class``.
 
     Raises:
-        InputError: no program, or none of that name.
+        InputError: no program, or an unknown one.
     """
     if not words:
         return program

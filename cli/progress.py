@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def progress_bars(console: Console | None = None) -> Iterator[Callable[[Progress], None]]:
     """Yield the callback that :func:`abduce.eval.runs.runner.run` takes as ``on_progress``.
 
-    They appear with the first progress. One bar counts rows, one examples. Calls a second are those of
-    this session; the time left counts only what this session has to do.
+    They appear with the first progress: one bar for rows, one for examples. Calls per second and the time
+    left are for this session only.
     """
     from rich.markup import escape
     from rich.progress import (
@@ -73,9 +73,9 @@ def progress_bars(console: Console | None = None) -> Iterator[Callable[[Progress
 
 @contextmanager
 def count_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a callback that takes what is done, how many are, and of how many.
+    """Yield a callback for progress: what is done, how many, and of how many.
 
-    The bar stands on standard error, where ``console`` is a terminal.
+    The bar is on standard error, and only if ``console`` is a terminal.
     """
     from rich.progress import Progress as Bars
 

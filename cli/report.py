@@ -63,7 +63,7 @@ def report(
         ),
     ] = False,
 ) -> None:
-    """Print the tables of a run and write them, with plots, beside it.
+    """Print the tables of a run, and write them and plots to a folder.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``abduce review``: look through the tags of a document in a browser."""
+"""``abduce review``: review the tags of a document in a browser."""
 
 from __future__ import annotations
 
@@ -61,11 +61,10 @@ def review(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="As for abduce tag.")] = False,
     lm: Annotated[Path | None, typer.Option(help="As for abduce tag.")] = None,
 ) -> None:
-    """Look through the tags of a document in a browser, by keyboard, and keep what you decide.
+    """Review the tags of a document in a browser, by keyboard.
 
-    Decisions are kept beside --out (else beside the document) in NAME.review.jsonl, saved one by one; a
-    second run takes them up again. What you say of a fact is suggested for the facts like it. Stop with
-    Ctrl-C.
+    Decisions are saved one by one in NAME.review.jsonl, next to --out (or else next to the document); the
+    next run continues with them. A decision is suggested for similar facts. Stop with Ctrl-C.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""Printing a text as it stands."""
+"""Print untrusted text."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from ..signatures.outside import plain
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print a text as it stands, without anything that could steer a terminal."""
+    """Print a text without anything that could control the terminal."""
     typer.echo(plain(text), err=err, nl=nl)

@@ -96,8 +96,8 @@ def serve(
 ) -> None:
     """Tag, find concepts and answer questions for other programs: over HTTP, or as tools (--mcp).
 
-    The answers are those of abduce tag and abduce ask. POST /tag, /search and /ask take JSON; /openapi.json
-    says what. It ends at Ctrl-C or SIGTERM, when the requests in work are done.
+    The results are those of abduce tag and abduce ask. POST /tag, /search and /ask take JSON, described in
+    /openapi.json. Ctrl-C or SIGTERM stops the server after the running requests.
 
     Examples:
 
@@ -150,7 +150,7 @@ def serve(
 
 
 def _check_extra(package: str) -> None:
-    """Raise MissingExtra where what serves is not installed."""
+    """Raise MissingExtra if the server packages are not installed."""
     from importlib.util import find_spec
 
     from ..retrievers.errors import MissingExtra
@@ -160,7 +160,7 @@ def _check_extra(package: str) -> None:
 
 
 def _quiet() -> None:
-    """From now on only warnings are printed: what is to be known of a request stands in its answer."""
+    """From now on, print only warnings: notes on a request are in its answer."""
     import logging
 
     from .notes import show_log

@@ -1,4 +1,4 @@
-"""``abduce tag``: the concept of every fact in a file, or the whole trail of one fact."""
+"""``abduce tag``: the concept of every fact in a file, or the explanation of one fact."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TAXONOMY = "us-gaap-2024"
 
 
 class Engine(StrEnum):
-    """What runs the tagging."""
+    """Where the tagging runs."""
 
     local = "local"
     ray = "ray"
@@ -295,10 +295,10 @@ def tag(
 
 
 def retriever_settings(name: str | None, pairs: Sequence[str]) -> dict[str, Any] | None:
-    """The settings of a retriever by its short name and ``KEY=VALUE`` texts; None where neither is given.
+    """The settings of a retriever from its short name and ``KEY=VALUE`` texts; None if neither is given.
 
     Raises:
-        InputError: an index folder that is none, or a text without ``=``.
+        InputError: an invalid index folder, or a text without ``=``.
     """
     from ..data.build.index import parse_settings
     from ..retrievers.settings import named
@@ -312,8 +312,9 @@ def retriever_settings(name: str | None, pairs: Sequence[str]) -> dict[str, Any]
 def _go_through(
     tagging: Tagging, out: Path | None, top: int, keep: int | None, notes: Console
 ) -> tuple[Counts, list[Tag]]:
-    """Take every tag; write each to ``out`` as soon as it is there. Returns the counts and the first ``keep``
-    tags (None: all)."""
+    """Take every tag and write it to ``out`` as soon as it is ready. Returns the counts and the first
+    ``keep`` tags (None: all).
+    """
     from ..retrievers.files import csv_rows, replacing_part
     from ..tagging.tags import Counts
     from ..tagging.tags_file import COLUMNS
@@ -367,7 +368,7 @@ def _code(
 
 
 def _refuse_for_a_note(note: Path | None, taxonomy: str | None, only_facts: Mapping[str, object]) -> None:
-    """Raise InputError for an option that a note with mentions does not take, and for what it lacks."""
+    """Raise InputError for options that a note with mentions does not take, and for missing ones."""
     from ..data.domains import CLINICAL
     from ..retrievers.errors import InputError
 

@@ -1,4 +1,4 @@
-"""``abduce tag --engine ray``: what it takes, and what it says in the end."""
+"""``abduce tag --engine ray``: its options and its summary."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def tag_on_ray(
     actors: int | None,
     others: Mapping[str, object],
 ) -> float:
-    """Tag many files; the share of facts on which a model was no use.
+    """Tag many files; returns the share of facts on which the model failed.
 
     Raises:
-        InputError: no files or no folder is named, or an option of ``others`` that this engine does not take.
+        InputError: no files or no folder, or an option of ``others`` that this engine does not support.
         typer.Exit: no file could be read.
     """
     from ..retrievers.errors import InputError
@@ -53,7 +53,7 @@ def tag_on_ray(
 
 
 def _absolute(value: Any) -> Any:
-    """Paths from the root, since actors start in another folder."""
+    """Absolute paths, because actors start in another folder."""
     if isinstance(value, list | tuple):
         return [_absolute(v) for v in value]
     if isinstance(value, Path) or (isinstance(value, str) and Path(value).exists()):

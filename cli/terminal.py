@@ -1,4 +1,4 @@
-"""What goes to a terminal: texts of documents, models and file names cannot steer it."""
+"""A console that texts of documents, models and file names cannot control."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ..signatures.outside import plain
 
 
 class Console(console.Console):
-    """A rich console on which control characters and escape sequences of a text are shown as U+FFFD; what it
-    draws itself (styles, progress bars) stays."""
+    """A rich console that shows control characters and escape sequences of a text as U+FFFD. Its own styles
+    and progress bars stay.
+    """
 
     def render(self, renderable: Any, options: console.ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

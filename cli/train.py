@@ -1,4 +1,4 @@
-"""``abduce train``: a model from already-tagged facts."""
+"""``abduce train``: train a model on already-tagged facts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def train(
     seed: Annotated[int, typer.Option(min=0, help="The same seed and facts give the same model.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model.")] = False,
 ) -> None:
-    """Learn from already-tagged facts how a taxonomy's concepts are told.
+    """Train a model that assigns a taxonomy's concepts, on already-tagged facts.
 
     Examples:
 

@@ -1,1 +1,1 @@
-"""Pages for a browser: built scripts and styles, and what puts them into one self-contained file."""
+"""Pages for a browser: built scripts and styles, combined into self-contained files."""

@@ -1,4 +1,4 @@
-"""What every server of abduce holds to: its headers, the largest body, and whom it answers."""
+"""Rules for every server of abduce: headers, the largest body, and which requests it accepts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ HEADERS = {
 
 
 def same_token(given: str, token: str) -> bool:
-    """Whether two tokens are the same; takes as long where they are not."""
+    """Whether two tokens are the same, in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
 
 
 def is_own_host(host: str, port: int) -> bool:
-    """Whether a request names this machine: the browser of a site whose name was bent to it does not."""
+    """Whether a request names this machine. After DNS rebinding it names another host."""
     return host in (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}")
 
 
 def is_from_elsewhere(origin: str | None, host: str) -> bool:
-    """Whether a browser says that another site's script asks."""
+    """Whether the browser says that the request comes from another site's script."""
     return origin is not None and origin != f"http://{host}"

@@ -1,7 +1,7 @@
-"""One self-contained HTML page: a built script, its styles and its data, escaped, behind a strict policy.
+"""One self-contained HTML page: a built script, its styles and its escaped data, with a strict policy.
 
-Text from outside (cells, labels, file names, replies of a model) only ever stands in the data, as JSON in
-which no ``<`` is left. The script shows it as text. The page's policy lets nothing be loaded from anywhere.
+Text from outside (cells, labels, file names, replies of a model) is only in the data, as JSON without any
+``<``. The script shows it as text. The page's policy allows no loading from anywhere.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ PACK_LEVEL = 9
 
 
 def json_text(value: Any) -> str:
-    """JSON that may stand inside a script element: ``<``, ``>`` and ``&`` are written as escapes. Half
-    surrogate pairs, which no UTF-8 file can hold, become ``?``.
+    """JSON for a script element: ``<``, ``>`` and ``&`` are escaped. Half surrogate pairs, which UTF-8 cannot
+    represent, become ``?``.
 
     Raises:
-        TypeError: something in it has no JSON form.
+        TypeError: a part has no JSON form.
     """
     return _json(value).decode().translate(_INSIDE)
 
@@ -70,8 +70,7 @@ def asset(name: str) -> str:
 def policy(script: str, served: bool = False) -> str:
     """The content security policy of a page with this script.
 
-    Nothing is loaded from anywhere; only this very script runs. A ``served`` page may talk to the server
-    that it came from.
+    Nothing is loaded from anywhere, and only this script runs. A ``served`` page may also talk to its server.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     rules = [
@@ -93,14 +92,15 @@ def page(
     """The whole page.
 
     Args:
-        app: which script it runs.
-        title: what the browser calls it; any text.
-        data: what the script reads first, as JSON.
-        packs: what it unpacks when it is needed, by name (letters, digits, hyphens): :func:`packed` values.
-        served: whether it may ask the server that it came from.
+        app: the page's script.
+        title: the page's title; any text.
+        data: the JSON that the script reads first.
+        packs: data that the script unpacks when needed, by name (letters, digits, hyphens): :func:`packed`
+            values.
+        served: whether the page may send requests to its server.
 
     Raises:
-        ValueError: the name of a pack is no plain name.
+        ValueError: a pack's name has other characters.
     """
     script = asset(f"{app}.js")
     parts = [

@@ -1,8 +1,7 @@
-"""A page served to one's own browser: on 127.0.0.1 alone, behind a token, to no other site's scripts.
+"""A local server for one page: only on 127.0.0.1, behind a token, closed to scripts of other sites.
 
-The token stands in the address, so that no other program or user of the machine can guess it. A request must
-name this very host (a site whose name was bent to 127.0.0.1 does not), and one that changes something must
-come from the page itself.
+The token is in the address, so no other program or user can guess it. A request must name this host, which
+DNS rebinding would not. A request that changes something must come from the page itself.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ LOG = logging.getLogger("abduce.web")
 
 @dataclass(frozen=True)
 class Reply:
-    """What a request gets: a text, its type, and the status."""
+    """The response to a request: text, type and status."""
 
     text: str
     kind: str = "text/plain"
@@ -35,13 +34,13 @@ Post = Callable[[bytes, Mapping[str, str]], Reply]
 
 
 class PageServer:
-    """Serves what ``get`` and ``post`` give by name; ``get[""]`` is the page itself.
+    """Serves the results of ``get`` and ``post`` by name; ``get[""]`` is the page.
 
-    It is a context manager: it serves from a thread of its own until it is left.
+    It is a context manager and serves from a separate thread until exit.
 
     Args:
-        get, post: what is there, by the part of the address behind the token.
-        port: which port; 0: any that is free.
+        get, post: the handlers, by the part of the address after the token.
+        port: the port; 0: any free port.
 
     Raises:
         OSError: the port is taken.
@@ -104,7 +103,7 @@ def _handler(get: Mapping[str, Get], post: Mapping[str, Post], token: str) -> ty
                 self._answer(post[name](self.rfile.read(int(size)), headers))
 
         def _name(self) -> str | None:
-            """What is asked for, behind the token; None where the request was refused."""
+            """The requested name after the token; None if the request was refused."""
             port = int(self.server.server_address[1])  # type: ignore[index]
             origin = self.headers.get("Origin")
             host = self.headers.get("Host", "")

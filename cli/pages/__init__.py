@@ -1,1 +1,1 @@
-"""What is drawn in a terminal."""
+"""Output for a terminal."""

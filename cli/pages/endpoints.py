@@ -1,4 +1,4 @@
-"""What the commands ``abduce lm check`` and ``abduce lm serve`` print and start."""
+"""Output and actions of ``abduce lm check`` and ``abduce lm serve``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _MARKS = {"yes": "[green]yes[/]", "no": "[red]no[/]", "unknown": "[yellow]?[/]"}
 
 
 def read_profile(file: Path | None, given: Mapping[str, Any], stage: str = "") -> Profile:
-    """The profile that a command is about: the ``[lm]`` table of a file, or the command's own options.
+    """The profile of a command: the ``[lm]`` table of a file, or the command's options.
 
-    ``given`` is laid over the file's table, where there is one; its ``serve`` table is merged in.
+    ``given`` overrides the file's table, if there is one; its ``serve`` table is merged in.
 
     Raises:
         InputError: no such file, no ``[lm]`` table in it, or a wrong setting.
@@ -46,7 +46,7 @@ def read_profile(file: Path | None, given: Mapping[str, Any], stage: str = "") -
 
 
 def check_endpoints(profile: Profile, timeout: float, console: Console | None = None) -> bool:
-    """Check every address of a profile and print what was found. True: programs can use them all."""
+    """Check every address of a profile and print the findings. True: programs can use all of them."""
     console = console or Console()
     fit = True
     with ExitStack() as stack:
@@ -73,7 +73,7 @@ def _table(url: str, findings: list[Finding]) -> Table:
 
 
 def start_or_print(profile: Profile, run: bool, console: Console | None = None) -> None:
-    """Print the command that starts a server for the profile, or become it.
+    """Print the command that starts a server for the profile, or run it in place of this process.
 
     Raises:
         MissingExtra: ``run``, and the server is not installed.

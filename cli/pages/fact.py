@@ -1,4 +1,4 @@
-"""The whole trail of one fact as a page: hypotheses, queries, pool, window, verdicts, final scores."""
+"""How one fact is tagged, as a page: hypotheses, queries, pool, window, verdicts, final scores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COMPONENTS = {
 def explain_fact(trail: Trail, top: int = 10) -> RenderableType:
     """The page as a rich renderable. Texts of the document are shown literally, never as markup.
 
-    The known concept is set in green where it occurs; no method has seen it.
+    The known concept is green; no method has seen it.
     """
     fact, prediction, parts, gold = trail.fact, trail.prediction, trail.parts, trail.gold
     trace: Trace = prediction.trace
@@ -145,7 +145,7 @@ def _queries(trace: Trace, taxonomy: Taxonomy, gold: str) -> RenderableType:
 
 
 def _precedents(trace: Trace, gold: str) -> RenderableType:
-    """The nearest precedent of each concept that was voted for, with its vote."""
+    """The nearest precedent of each voted concept, with its vote."""
     caption = "vote: the precedent's own share; alike: the likeness of headers, or of mentions"
     table = _table("Precedents", caption)
     for name in ("concept", "where", "whose"):
@@ -160,8 +160,9 @@ def _precedents(trace: Trace, gold: str) -> RenderableType:
 
 
 def _searched(trace: Trace, size: int) -> list[str]:
-    """What was searched: how many of ``size`` concepts, how many precedents. A companion that mixes both is
-    passed over."""
+    """What was searched: how many of ``size`` concepts, or how many precedents. A companion that mixes both
+    is skipped.
+    """
     said = []
     for query, ranking in zip(trace.queries, trace.rankings, strict=True):
         n = ranking.candidates

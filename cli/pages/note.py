@@ -1,4 +1,4 @@
-"""The codes of a note on the terminal: one block a mention, with its warnings."""
+"""The codes of a note on the terminal: one block per mention, with warnings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _codes(one: Coded, taxonomy: Taxonomy, top: int) -> Table:
 
 
 def _lines(one: Coded, taxonomy: Taxonomy, shown_at: str | None) -> Iterable[tuple[str, str, str]]:
-    """Head, text and style of the lines below a block's table."""
+    """Label, text and style of the lines below a block's table."""
     if one.asked:
         yield "Your code", one.asked, ""
     if not one.code:
@@ -83,7 +83,7 @@ def _lines(one: Coded, taxonomy: Taxonomy, shown_at: str | None) -> Iterable[tup
 
 
 def _both_may_stand(one: Coded) -> Iterable[tuple[str, str, str]]:
-    """Excludes2 notes that are met: each below the chapter, those of the chapter in one line."""
+    """Excludes2 notes that apply: those of codes line by line, those of chapters in one line."""
     of_chapter: dict[str, None] = {}
     node = ""
     for clash in one.clashes:
@@ -99,7 +99,7 @@ def _both_may_stand(one: Coded) -> Iterable[tuple[str, str, str]]:
 
 
 def _checks(one: Coded) -> Iterable[tuple[str, str, str]]:
-    """Notes that name no chosen code: those that name an alternative, then Excludes1, the nearest first."""
+    """Notes that name no chosen code: first those that name an alternative, then Excludes1, nearest first."""
     near = {clash.exclusion: clash.listed for clash in one.near}
     clashing = {clash.exclusion for clash in one.clashes}
     rest = sorted(

@@ -50,7 +50,7 @@ def question_page(answer: Answer) -> RenderableType:
 
 
 def answers_page(answers: Sequence[Answer]) -> RenderableType:
-    """A line per question: what was answered, and whether it is right where that is known."""
+    """One line per question: the answer, and whether it is right if that is known."""
     table = Table()
     for name in ("id", "question", "answer", "right"):
         table.add_column(name, overflow="fold")
@@ -86,7 +86,7 @@ def _why_none(answer: Answer) -> str:
 
 
 def _statements(answer: Answer) -> RenderableType:
-    """Per option what the passages say for and against it, each sentence with its passage's number."""
+    """The sentences for and against each option, with their passage numbers."""
     by_model = any(s.by == "model" for found in answer.statements.values() for s in found)
     title = "For and against" if by_model else "Sentences that name an option (-: with a negation)"
     table = Table()

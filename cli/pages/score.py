@@ -1,4 +1,4 @@
-"""Scores and what can be accepted, as tables."""
+"""Tables of scores and of what can be accepted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...tagging.score import CUTS, Score
 
 
 def show_score(score: Score, console: Console) -> None:
-    """Print how often known concepts were found, by modality, and what could be accepted unseen."""
+    """Print how often known concepts were found, by modality, and what can be accepted unseen."""
     table = Table(title=f"{score.name}: {score.groups[0].facts:,} tagged facts of {score.taxonomy}")
     for name in ("facts", "n", *(f"R@{k}" for k in CUTS), "MRR"):
         table.add_column(name, justify="left" if name == "facts" else "right")
@@ -31,7 +31,7 @@ def show_score(score: Score, console: Console) -> None:
 
 
 def acceptance_table(title: str, lines: Iterable[Acceptance]) -> Table:
-    """A line for each wanted precision: the threshold, the accepted share, the share of right ones in it."""
+    """One line per wanted precision: threshold, accepted share, and share of right ones in it."""
     table = Table(title=title)
     for name in ("for a precision of", "confidence at least", "accepted", "right among them"):
         table.add_column(name, justify="right")

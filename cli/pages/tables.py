@@ -28,15 +28,16 @@ TERMINAL = TextStyle(
 
 
 def drawn(table: Table) -> RenderableType:
-    """For ``console.print``. Where the terminal is too narrow for a line per row, what belongs to a value
-    (interval, reference) moves to a line of its own below it; then names are wrapped, and what still does not
-    fit goes on in a table of its own: no column is lost."""
+    """A table for ``console.print``. If a line per row is too wide for the terminal, additions to a value
+    (interval, reference) move to a line below it, then names are wrapped, then the remaining columns continue
+    in a second table. No column is lost.
+    """
     return _Fitted(table)
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """A table that is laid out when the terminal's width is known."""
+    """A table whose layout is chosen when the terminal's width is known."""
 
     table: Table
 
@@ -65,8 +66,9 @@ class _Fitted:
 
 
 def _needs(table: Table) -> list[tuple[int, int]]:
-    """Per column the letters of its longest word (a name of a row may be folded after 20, others after 9)
-    and of its longest line."""
+    """Per column, the length of its longest word (row names may be folded after 20 letters, others after 9)
+    and of its longest line.
+    """
     found = []
     for i, column in enumerate(table.columns):
         cells = [column, *(Text.from_markup(shown(row[i], TERMINAL, "\n")).plain for row in table.rows)]
@@ -77,7 +79,7 @@ def _needs(table: Table) -> list[tuple[int, int]]:
 
 
 def _widths(needs: list[tuple[int, int]], room: int) -> list[int]:
-    """How wide each column is: what it needs, and from the left as much more as its lines fill."""
+    """The width of each column: its minimum, and then, from the left, as much as its lines fill."""
     left = room - sum(low for low, _ in needs) - BETWEEN * len(needs)
     widths = []
     for low, high in needs:
@@ -88,7 +90,7 @@ def _widths(needs: list[tuple[int, int]], room: int) -> list[int]:
 
 
 def _laid_out(given: Table, break_: str, widths: Sequence[int] = ()) -> RichTable:
-    """The table with ``break_`` between a value and what belongs to it."""
+    """The table with ``break_`` between a value and its additions."""
     table = RichTable(
         title=escape(given.title) or None,
         caption="\n".join(escape(n) for n in given.notes) or None,

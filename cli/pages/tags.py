@@ -1,4 +1,4 @@
-"""Tags on the terminal: a table, and what there is to say of the facts."""
+"""Tags on the terminal: a table, and notes on the facts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAID = (0.95, 0.9)
 
 
 def show_tags(first: Sequence[Tag], of: Tags, count: int, console: Console) -> None:
-    """Print the table of the ``first`` tags, of ``count``."""
+    """Print the table of the ``first`` tags, out of ``count``."""
     console.print((_of_document if of.of_document else _of_facts)(first[:SHOWN], of, count))
     if count > SHOWN:
         console.print(f"... and {count - SHOWN:,} more; --out FILE.csv writes all", markup=False)
@@ -51,7 +51,7 @@ def _of_facts(first: Sequence[Tag], tags: Tags, count: int) -> Table:
 
 
 def accepted_line(accepted: Mapping[float, int], facts: int, thresholds: Thresholds | None) -> str:
-    """How many tags may be accepted unseen; empty where there is no confidence."""
+    """How many tags may be accepted unseen; empty without confidence."""
     if thresholds is None or not facts:
         return ""
     said = [f"{accepted.get(p, 0):,} for {p:.0%} right" for p in SAID if p in thresholds.least]
@@ -60,8 +60,9 @@ def accepted_line(accepted: Mapping[float, int], facts: int, thresholds: Thresho
 
 
 def show_problems(counts: Counts, tags: Tags, notes: Console) -> None:
-    """Print what may be accepted, what was passed over, what failed, and for which numbers more than a
-    datatype was searched."""
+    """Print what may be accepted, what was skipped, what failed, and for which numbers all datatypes were
+    searched.
+    """
     if line := accepted_line(counts.accepted, counts.facts, tags.thresholds):
         notes.print(line, markup=False, highlight=False, soft_wrap=True)
     for problem in tags.skipped:

@@ -23,10 +23,10 @@ UNJUDGED_NOTE = (
 
 
 def question_tables(run: Run) -> Iterator[Table]:
-    """What ``abduce report`` shows of a question run beside the tables that every run has.
+    """The additional tables of ``abduce report`` for a question run.
 
-    Gains are taken over the methods that the experiment declares as ``no_rag`` and ``baseline``; where it
-    declares none, over the one without retrieval and Simple RAG.
+    Gains are over the methods that the experiment declares as ``no_rag`` and ``baseline``; by default the
+    method without retrieval and Simple RAG.
     """
     cells = cells_of(run)
     several = len({(c.dataset, c.identity) for c in cells}) > 1
@@ -62,8 +62,9 @@ def question_tables(run: Run) -> Iterator[Table]:
 
 
 def cell_table(cells: Sequence[CellOf], measure: str, title: str) -> Table:
-    """Methods by (question set, model), with the unweighted average of each question set's models and of
-    all cells. A method that calls no model stands under every model."""
+    """Methods by (question set, model), with the unweighted average per question set and over all cells. A
+    method that calls no model is in every model's column.
+    """
     shown = [c for c in cells if measure in c.row.values]
     methods = list(dict.fromkeys(c.method for c in shown))
     datasets = list(dict.fromkeys(c.dataset for c in cells))
@@ -89,8 +90,8 @@ def cell_table(cells: Sequence[CellOf], measure: str, title: str) -> Table:
 
 
 def label_table(judged: Sequence[CellOf], given: Mapping[str, Counter[str]]) -> Table:
-    """Entailed, Useful, Not Useful and unjudged of every cell, and DUR; beside them DUR by the judge's own
-    labels, before the lower of label and selected option counted.
+    """Entailed, Useful, Not Useful, unjudged and DUR of every cell, and DUR by the judge's own labels (before
+    taking the lower of label and selected option).
 
     Args:
         judged: cells whose contexts were judged.
@@ -207,9 +208,10 @@ def gain_table(
 
 
 def hypothesis_table(run: Run) -> Table | None:
-    """How often the answer leaves the working hypothesis, and rightly (paper: Appendix, worked example).
+    """How often the answer leaves the working hypothesis, and how often rightly (paper: Appendix, worked
+    example).
 
-    None where no row has a hypothesis, or the run kept no records.
+    None if no row has a hypothesis, or the run has no records.
     """
     gold = {e.id: e.gold for e in run.examples}
     rows: list[list[Value]] = []
@@ -240,7 +242,7 @@ def hypothesis_table(run: Run) -> Table | None:
 def choice_table(run: Run) -> Table | None:
     """Rows that choose between an answer with and one without retrieval, against each of the two.
 
-    None where no row does, or the run kept no records.
+    None if no row does, or the run has no records.
     """
     gold = {e.id: e.gold for e in run.examples}
     rows: list[list[Value]] = []
@@ -278,7 +280,7 @@ def choice_table(run: Run) -> Table | None:
 
 
 def judge_tables(run: Run) -> Iterator[Table]:
-    """Who judged, with which prompt; and how far two judges agree."""
+    """The judges with their prompts, and the agreement of two judges."""
     judges: list[dict[str, str]] = next(
         (row.settings["judges"] for row in run.rows if row.settings.get("judges")), []
     )
@@ -291,7 +293,7 @@ def judge_tables(run: Run) -> Iterator[Table]:
 
 
 def agreement_tables(run: Run, names: Sequence[str]) -> Iterator[Table]:
-    """Cohen's kappa of two judges for each row and over all, and what one says where the other says what."""
+    """Cohen's kappa of two judges per row and over all, and their confusion table."""
     first: list[UtilityLabel | None] = []
     second: list[UtilityLabel | None] = []
     rows: list[list[Value]] = []
@@ -324,7 +326,7 @@ def _two_judges(run: Run, row: RowResult) -> tuple[Labels, Labels]:
 
 
 def _given(run: Run) -> dict[str, Counter[str]]:
-    """Per row, how often the first judge itself gave each label, and how many of them were lowered."""
+    """Per row, the judge's own label counts, and how many labels were lowered."""
     found: dict[str, Counter[str]] = {}
     for row in run.rows:
         counts = found.setdefault(row.name, Counter())
@@ -336,7 +338,7 @@ def _given(run: Run) -> dict[str, Counter[str]]:
 
 
 def _records(run: Run, row: RowResult) -> Iterator[Mapping[str, Any]]:
-    """The records of a row; none where the run kept none."""
+    """The records of a row; empty if the run has none."""
     try:
         yield from run.records(row.name)
     except InputError:

@@ -1,4 +1,4 @@
-"""What ``abduce eval`` and ``abduce report`` show of a run: its tables, in order, and the files written."""
+"""The output of ``abduce eval`` and ``abduce report``: tables, in order, and written files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ Analysis = Callable[[Run], Iterable[Table]]
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known of the runs of one codec: how they are scored again, and the tables of their own that a
-    report adds (``analyses``; ``at_once``: those that the run itself shows too)."""
+    """The runs of one codec: how they are scored again, and their additional tables (``analyses``;
+    ``at_once``: those that the run shows too).
+    """
 
     codec: Codec
     analyses: Sequence[Analysis] = ()
@@ -31,14 +32,14 @@ class Kind:
 
 
 def kind_of(codec: str, measures: Sequence[str] = ()) -> Kind | None:
-    """The kind of a codec's name; None for one that this version does not know (its values stand as scored).
+    """The kind of a codec's name; None for an unknown one (its values stay as scored).
 
     Args:
         codec: the name in ``run.json``.
-        measures: every measure that is wanted, its own among them.
+        measures: all requested measures.
 
     Raises:
-        InputError: a measure that there is not, or that this kind of run does not have.
+        InputError: an unknown measure, or one that this kind of run does not have.
     """
     try:
         if codec == "taxonomy":
@@ -72,7 +73,7 @@ FORMATS: Mapping[str, tuple[str, Callable[[Table], str]]] = {
 
 
 def load_run(folder: str | Path, measures: Sequence[str] = ()) -> Run:
-    """A run folder, scored anew, with further ``measures`` where named.
+    """A run folder, scored again, with further ``measures`` if given.
 
     Raises:
         InputError: see :meth:`Run.load` and :func:`kind_of`.
@@ -85,8 +86,8 @@ def load_run(folder: str | Path, measures: Sequence[str] = ()) -> Run:
 
 
 def result_tables(run: Run, *, baseline: str | None = None, intervals: bool = False) -> list[Table]:
-    """What a run shows when it ends: the results of the whole, then of the parts that its domain sets apart,
-    what its kind shows at once, failures.
+    """The tables at the end of a run: results of the whole and of its parts, the kind's immediate tables,
+    failures.
 
     Raises:
         InputError: no such baseline.
@@ -107,19 +108,18 @@ def report_tables(
     measure: str | None = None,
     intervals: bool = False,
 ) -> list[Table]:
-    """The tables of a report, in order: results (of the whole, then of the parts that its domain sets
-    apart), differences to the baseline, breakdowns, cost, its kind's own analyses, failures.
+    """The tables of a report, in order: results (of the whole and its parts), differences to the baseline,
+    breakdowns, cost, analyses of its kind, failures.
 
     Args:
-        run: what to report on.
-        baseline: the row that others are compared with; by default the run's own, else none.
-        by: fields to break down by; by default every field that splits the examples.
-        measure: the measure of the breakdowns; by default the headline and those that have a
-            reference by group.
+        run: the run.
+        baseline: the row that others are compared with; default the run's own, if any.
+        by: fields to break down by; default every field that splits the examples.
+        measure: the measure of the breakdowns; default the headline and those with a reference by group.
         intervals: show 95% intervals in the table of results.
 
     Raises:
-        InputError: no such baseline, field or measure.
+        InputError: an unknown baseline, field or measure.
     """
     baseline = baseline or run.baseline
     methods = {row.settings.get("method") for row in run.rows} - {row.name for row in run.rows}

@@ -1,4 +1,4 @@
-"""Seen and unseen: does an already-tagged fact of somebody else have this header, mention or concept?"""
+"""Seen and unseen: whether an already-tagged fact of another company has this header, mention or concept."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ UNNAMED = "(none)"
 
 
 def locus_key(fact: Fact) -> tuple[str, ...]:
-    """What facts of different filings can share: the words of the innermost row header of a cell, or of a
-    mention; empty where it has no words."""
+    """The key that facts of different filings can share: the words of a cell's innermost row header, or of a
+    mention; empty without words.
+    """
     if fact.modality == "table":
         return row_tokens(fact.row_header or "")[0]
     return mention_tokens(fact.value)
@@ -27,11 +28,11 @@ def locus_key(fact: Fact) -> tuple[str, ...]:
 def seen_groups(
     facts: Mapping[str, Fact], golds: Mapping[str, str], domain: Domain, folder: DataFolder
 ) -> dict[str, dict[str, str]]:
-    """Groups of each fact by its id: ``company`` where the domain has companies, ``header`` (or mention) and
-    ``concept``, each ``seen`` or ``unseen`` among the domain's already-tagged facts of other companies.
+    """Groups by fact id: ``company`` if the domain has companies; ``header`` (or mention) and ``concept``,
+    each ``seen`` or ``unseen`` among the already-tagged facts of other companies.
 
-    Without already-tagged facts in the folder nothing is said of seen and unseen. A number in running text
-    has no header, and no group ``header`` either.
+    Without already-tagged facts in the folder there is no seen or unseen. A number in running text has no
+    header, so it has no group ``header``.
     """
     owners: dict[tuple[str, ...], set[str]] = defaultdict(set)
     concepts: dict[str, set[str]] = defaultdict(set)
@@ -60,7 +61,7 @@ def seen_groups(
 
 
 def _owner(fact: Fact, domain: Domain) -> str:
-    """Whose a fact is: its company, or (where the domain has none) its source context."""
+    """A fact's owner: its company, or (if the domain has none) its source context."""
     return company_key(fact.company or "") if domain.companies else fact.context.context_id
 
 
@@ -69,4 +70,4 @@ def _seen(owners: set[str] | None, whose: str) -> str:
 
 
 def _quiet(line: str) -> None:
-    """What is said of precedents was said when the run was made."""
+    """Ignores notes on precedents, which were given when the run was made."""

@@ -1,7 +1,7 @@
-"""What the examples of a run were about: facts, questions, concepts and passages, from the data folder.
+"""The inputs of a run's examples from the data folder: facts, questions, concepts and passages.
 
-A run folder keeps ids and fingerprints, not source texts. What the data folder still has under the same
-id and fingerprint is shown; of the rest a page says that it was not found.
+A run folder has ids and fingerprints, but no source texts. Inputs with the same id and fingerprint in the
+data folder are shown; the page says that others were not found.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def find_sources(run: Run, folder: DataFolder) -> Sources:
     """The inputs of a run's examples.
 
     Args:
-        run: a run that was loaded from its folder, or several joined.
-        folder: where facts, questions, the taxonomy and the corpus are looked for.
+        run: a loaded run, or several joined ones.
+        folder: the data folder with facts, questions, the taxonomy and the corpus.
     """
     settings = _settings(run)
     if run.codec == "taxonomy":
@@ -65,7 +65,7 @@ def find_sources(run: Run, folder: DataFolder) -> Sources:
 
 
 def _settings(run: Run) -> Mapping[str, Any]:
-    """The experiment as it was run."""
+    """The experiment's settings in the run."""
     folders = [run.folder, *(folder for folder, _ in run.sources.values())]
     for folder in filter(None, folders):
         with suppress(OSError, ValueError):
@@ -90,7 +90,7 @@ def _facts(run: Run, domain: Domain | None, folder: DataFolder) -> Sources:
 
 
 def _own_facts(run: Run, data: Any, folder: DataFolder) -> Sources:
-    """The facts and the taxonomy of the user's own files, as far as they are still there."""
+    """The facts and the taxonomy of the user's own files, as far as they still exist."""
     wanted = {e.id: e.fingerprint() for e in run.examples}
     found: dict[str, Fact] = {}
     with suppress(ValueError):  # files may have gone

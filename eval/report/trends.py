@@ -1,4 +1,4 @@
-"""What the HCQR paper's text states about its tables, held against a run (Sections 5.1 to 5.3)."""
+"""Statements of the HCQR paper about its tables, compared with a run (Sections 5.1 to 5.3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAIN = ("No-RAG (CoT)", "Simple RAG", "Rewriting", "HyDE", "Rerank-RAG", "MAIN-R
 
 @dataclass(frozen=True)
 class Trend:
-    """One statement: whether it holds in the run, and the figures that say so."""
+    """One statement: whether it holds in the run, and the figures."""
 
     statement: str
     holds: bool
@@ -25,7 +25,7 @@ class Trend:
 
 
 def trend_table(cells: Sequence[CellOf]) -> Table | None:
-    """The paper's statements whose rows a run has; None where it has none."""
+    """The paper's statements that a run has the rows for; None if there are none."""
     found = [*_accuracy(cells), *_utility(cells), *_controls(cells)]
     if not found:
         return None

@@ -1,7 +1,7 @@
-"""The version of the source that makes results: one hash of signatures, retrievers and programs.
+"""The version of the source behind results: one hash of signatures, retrievers and programs.
 
-Results are resumed only under the same code. A change in a command or a table throws nothing away; a change
-in anything that a method is made of does.
+Results are reused only with the same code. A change in a command or table keeps them; a change in the code of
+methods does not.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ ROOMS = ("signatures", "retrievers", "programs")
 
 
 def code_version(*parts: Any) -> str:
-    """The version, 16 hexadecimal digits, of the rooms above and of what stands outside the package.
+    """The version, 16 hexadecimal digits, of these packages and of code outside abduce.
 
     Args:
-        parts: classes, functions, instances, modules or names of modules that make the results. Of one that
-            is not abduce's, every source file of its top-level package counts; one without source
-            (``__main__`` in a notebook, an extension) counts by its name.
+        parts: classes, functions, instances, modules or module names behind the results. If one is not
+            abduce's, every source file of its top-level package counts; one without source (``__main__`` in a
+            notebook, an extension) counts by name.
     """
     own = __name__.partition(".")[0]
     digest = hashlib.blake2b(own_version().encode(), digest_size=8)
@@ -36,7 +36,7 @@ def code_version(*parts: Any) -> str:
 
 @lru_cache(maxsize=1)
 def own_version() -> str:
-    """The version of abduce's own methods, with DSPy's."""
+    """The version of abduce's methods and of DSPy."""
     root = __name__.partition(".")[0]
     digest = hashlib.blake2b(f"dspy {version('dspy')}".encode(), digest_size=8)
     for room in ROOMS:
@@ -47,7 +47,7 @@ def own_version() -> str:
 
 
 def _sources(module: str, *patterns: str) -> Iterator[Path]:
-    """The source files of a package, or the one of a module; none where it has no source."""
+    """The source files of a package or module; empty without source."""
     spec = None if module == "__main__" else importlib.util.find_spec(module)
     for folder in () if spec is None else spec.submodule_search_locations or ():
         for pattern in patterns or ("*.py",):

@@ -1,4 +1,4 @@
-"""Two rows of a run against each other."""
+"""Compare two rows of a run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NO_CONTEXTS = (
 class Comparison:
     """Row ``a`` against row ``b``: the difference a - b of each measure, paired by example.
 
-    A difference's interval and p resample source contexts. ``counts`` has McNemar's counts and exact p for
-    the measures that are right or wrong (one seed only); that p treats examples as independent.
+    Intervals and p of a difference resample source contexts. ``counts`` has McNemar's counts and exact p for
+    right-or-wrong measures (one seed only); that p treats examples as independent.
     """
 
     a: str
@@ -29,7 +29,7 @@ class Comparison:
     counts: Mapping[str, PairedCounts]
 
     def table(self) -> Table:
-        """One line a measure: difference with its 95% interval, p, helped and harmed."""
+        """One line per measure: difference with its 95% interval, p, helped and harmed."""
         rows: list[list[Value]] = []
         for name, d in self.differences.items():
             counts = self.counts.get(name)

@@ -1,4 +1,4 @@
-"""What a run folder says of its run, so that a report can be read from it without the experiment."""
+"""Write a run folder's description, so that a report needs no experiment file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def describe_run(
     """Write the examples, the resolved experiment and the manifest.
 
     Args:
-        folder: where to.
+        folder: the run folder.
         rows: the rows with their resume keys.
-        examples: what is run.
-        codec: of the family.
-        names: the experiment, the data and the baseline, for the manifest.
+        examples: the examples.
+        codec: the family's codec.
+        names: experiment, data and baseline, for the manifest.
         resolved: the text of ``resolved.toml``; empty: none.
     """
     if resolved:

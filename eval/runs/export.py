@@ -1,4 +1,4 @@
-"""Results for other tools: per-example values as CSV or Parquet, runs and qrels in TREC's formats."""
+"""Results for other tools: per-example values as CSV or Parquet, runs and qrels in TREC formats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_values(run: Run, path: str | Path) -> None:
     """Write one line per row, seed and example: groups, status, measures, costs, seconds.
 
     Args:
-        run: what to write.
+        run: the run.
         path: its ending decides the format: ``.csv`` or ``.parquet``.
 
     Raises:
@@ -46,7 +46,7 @@ def write_values(run: Run, path: str | Path) -> None:
 
 
 def write_trec(run: Run, folder: str | Path) -> list[Path]:
-    """Write ``qrels.trec`` and one ``ROW.trec`` a row (``ROW.seedN.trec`` where it has several seeds).
+    """Write ``qrels.trec`` and one ``ROW.trec`` per row (``ROW.seedN.trec`` with several seeds).
 
     Raises:
         InputError: a record has no ranking, an id has white space, or a file cannot be written.
@@ -76,13 +76,13 @@ def write_trec(run: Run, folder: str | Path) -> list[Path]:
 
 
 def read_trec(runs: Sequence[str | Path], qrels: str | Path, more: Sequence[str] = ()) -> Run:
-    """A :class:`Run` of TREC run files, one row each, named by its file.
+    """A :class:`Run` from TREC run files, one row per file, named by it.
 
-    Every query of the qrels is an example; one that a run does not answer scores 0. Ids are compared as
-    everywhere: after their namespace prefix is stripped. ``more`` are measured beside R@k and MRR.
+    Every query of the qrels is an example; queries missing in a run score 0. Ids are compared without their
+    namespace prefix. ``more`` are measured in addition to R@k and MRR.
 
     Raises:
-        InputError: a missing or malformed file, two files of one name, or no query with a relevant document.
+        InputError: a missing or malformed file, duplicate file names, or no query with a relevant document.
     """
     measures = tuple(dict.fromkeys((*RANKING_MEASURES, *more)))
     judged = {q: g for q, g in read_qrels(qrels).items() if any(v > 0 for v in g.values())}

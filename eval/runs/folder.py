@@ -1,4 +1,4 @@
-"""A run folder: its lock, its manifest and where each row's results lie.
+"""A run folder: its lock, its manifest, and the files of each row's results.
 
 =====================  ==================================================================================
 ``run.json``           the manifest: format, experiment, data, rows with their files, keys and references
@@ -39,7 +39,7 @@ from .log import FORMAT, RunLog, dumps, read_lines
 
 
 def file_name(row: str) -> str:
-    """A row's name as a file name: a function of the name alone, different for different names."""
+    """A row's name as a file name: it depends only on the name, and differs for different names."""
     if re.fullmatch(r"[A-Za-z0-9-]{1,80}", row):
         return row
     safe = re.sub(r"[^A-Za-z0-9+-]+", "_", row).strip("_")[:80]
@@ -47,7 +47,7 @@ def file_name(row: str) -> str:
 
 
 class ContentsRow(BaseModel):
-    """What ``run.json`` says of a row. Where its records lie follows from its name, not from here."""
+    """A row in ``run.json``. The file of its records follows from its name."""
 
     model_config = ConfigDict(extra="allow", allow_inf_nan=False)
 
@@ -58,7 +58,7 @@ class ContentsRow(BaseModel):
 
 
 class Contents(BaseModel):
-    """What ``run.json`` must hold."""
+    """The content of ``run.json``."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -78,12 +78,12 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for one writing process; it is created where needed.
+        """Hold the folder for one writing process; it is created if needed.
 
-        The lock is the operating system's: it goes with the process, however that ends.
+        The lock is the operating system's, so it ends with the process.
 
         Raises:
-            InputError: another process holds it, it is of another version, or it cannot be written.
+            InputError: another process holds it, it has another version, or it cannot be written.
         """
         make_folder(self.path)
         self.manifest()
@@ -103,10 +103,10 @@ class RunFolder:
             lock.release()
 
     def manifest(self) -> dict[str, Any] | None:
-        """The contents of ``run.json``; None where there is none.
+        """The contents of ``run.json``; None if it is missing.
 
         Raises:
-            InputError: it is not JSON, or of another format.
+            InputError: it is not JSON, or has another format.
         """
         path = self.path / "run.json"
         found = read_json(path) if os.path.lexists(path) else None
@@ -134,7 +134,7 @@ class RunFolder:
         self.write_json("run.json", {**whole, "seal": fingerprint(whole)})
 
     def write_failures(self, lines: Iterable[bytes]) -> None:
-        """Replace ``failures.jsonl``; there is no file where there are no failures."""
+        """Replace ``failures.jsonl``; it is removed if there are no failures."""
         text, path = b"".join(lines), self.path / "failures.jsonl"
         if text:
             write_bytes(path, text)
@@ -142,7 +142,7 @@ class RunFolder:
             path.unlink(missing_ok=True)
 
     def note_failure(self, row: str, seed: int, example: str, reason: Mapping[str, str]) -> None:
-        """Add one line to ``failures.jsonl``, as it happens."""
+        """Add one line to ``failures.jsonl`` at once."""
         path = self.path / "failures.jsonl"
         with writing(path), path.open("ab") as stream:
             stream.write(dumps({"row": row, "seed": seed, "id": example, **reason}))
@@ -151,11 +151,11 @@ class RunFolder:
         return self.path / "rows" / f"{file_name(row)}.log"
 
     def open_log(self, row: str, key: str, identity: Mapping[str, Any], ids: str = "") -> tuple[RunLog, str]:
-        """The log of a row under these settings, and a note where other settings had the row's place. ``ids``
-        is the key of the table (:func:`.names.write_names`) that a new log's records use.
+        """The log of a row with these settings, and a note if the row had other settings before. ``ids`` is
+        the key of the table (:func:`.names.write_names`) for a new log's records.
 
-        Results of other settings are moved beside it, never reused and never lost; results of these
-        settings that were moved before come back.
+        Results of other settings are moved to another file, kept but not reused. Results of these settings
+        that were moved before are moved back.
         """
         path, note = self.row_path(row), ""
         header = {"format": FORMAT, "abduce": __version__, "row": row, "key": key, "ids": ids, **identity}

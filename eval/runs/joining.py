@@ -1,4 +1,4 @@
-"""Several runs over the same examples as one, so that their rows stand in one table."""
+"""Join several runs over the same examples, so that their rows are in one table."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .run import Run
 
 
 def joined(runs: Sequence[Run]) -> Run:
-    """One run with the rows of all, in order; the first run's examples, baseline and groups.
+    """One run with all rows in order, and the first run's examples, baseline and groups.
 
-    Rows of the same name are told apart by their run's folder: ``FHS (qwen3-8b)``.
+    Rows of the same name get the name of their run's folder: ``FHS (qwen3-8b)``.
 
     Raises:
-        InputError: no runs, runs over other examples, or rows that cannot be told apart.
+        InputError: no runs, runs over other examples, or rows that cannot be distinguished.
     """
     if not runs:
         raise InputError("there are no runs to join")

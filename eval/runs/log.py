@@ -1,4 +1,4 @@
-"""One row's results as an append-only file that survives being killed at any point.
+"""One row's results as an append-only file that survives a kill at any point.
 
 The first line is a header; each further line is one finished example::
 
@@ -59,8 +59,9 @@ _USUAL = (
 
 
 def dumps(record: Mapping[str, Any]) -> bytes:
-    """One line of JSON, with its newline; numpy arrays become lists. Half surrogate pairs, which no UTF-8
-    file can hold and some models write, become ``?``."""
+    """One line of JSON with its newline; numpy arrays become lists. Half surrogate pairs, which UTF-8 cannot
+    represent and some models write, become ``?``.
+    """
     return _clean_json(record) + b"\n"
 
 
@@ -102,12 +103,12 @@ def write_line(record: Mapping[str, Any], names: Names = _NO_NAMES) -> bytes:
 
 
 def read_line(line: bytes, names: Names = _NO_NAMES, *, head_only: bool = False) -> dict[str, Any] | None:
-    """The record of a line; None where it is not whole or its checksum does not match.
+    """The record of a line; None if it is incomplete or its checksum does not match.
 
     Args:
-        line: with its newline.
-        names: those that it was written with.
-        head_only: the packed part is checked and left out.
+        line: the line with its newline.
+        names: the table of names it was written with.
+        head_only: check the packed part, but do not unpack it.
     """
     head, tab, after = line.partition(b"\t")
     check, second, packed = after.partition(b"\t")
@@ -128,10 +129,10 @@ def read_line(line: bytes, names: Names = _NO_NAMES, *, head_only: bool = False)
 
 
 def read_lines(path: Path, *, head_only: bool = False) -> Iterator[dict[str, Any]]:
-    """Every complete line of a row file, header first, as an object. A half-written last line is passed over.
+    """Every complete line of a row file, header first, as an object. A half-written last line is skipped.
 
     Raises:
-        InputError: the file cannot be read, is of another format, or a line before the last is damaged.
+        InputError: the file cannot be read, has another format, or a line before the last is damaged.
     """
     for record in _read(path, lambda _: True, head_only):
         if record is not None:
@@ -143,7 +144,7 @@ def read_latest(path: Path, current: Callable[[Mapping[str, Any]], bool]) -> Ite
 
     Args:
         path: a row's file.
-        current: is given a record's head; a record it refuses is passed over.
+        current: gets a record's head; records that it refuses are skipped.
 
     Raises:
         InputError: as :func:`read_lines`.
@@ -159,7 +160,7 @@ def read_latest(path: Path, current: Callable[[Mapping[str, Any]], bool]) -> Ite
 def _read(
     path: Path, wanted: Callable[[int], bool], head_only: bool = False
 ) -> Iterator[dict[str, Any] | None]:
-    """The records of the lines that are wanted, by their place from 0; None for the others."""
+    """The records of the requested lines, by position from 0; None for the others."""
     names = _NO_NAMES
     try:
         with open_regular(path) as stream:
@@ -197,10 +198,10 @@ def _corrupt(path: Path, line: int) -> InputError:
 
 
 def read_header(line: bytes, path: Path) -> dict[str, Any] | None:
-    """The header of a row file; None where the line is half-written.
+    """The header of a row file; None if the line is half-written.
 
     Raises:
-        InputError: the file was written in another format, or is no row file.
+        InputError: the file has another format, or is not a row file.
     """
     if not line.endswith(b"\n"):
         return None
@@ -226,10 +227,10 @@ def read_header(line: bytes, path: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what a record lacks into one line.
+    """Turn a missing field of a record into one line.
 
     Raises:
-        InputError: the block did not find a field, or found one of another type.
+        InputError: a field is missing or has another type.
     """
     try:
         yield
@@ -240,18 +241,18 @@ def readable(path: Path) -> Iterator[None]:
 
 
 class RunLog:
-    """An open row file. Only one process may hold it (the run folder's lock sees to that).
+    """An open row file. Only one process may hold it (ensured by the run folder's lock).
 
     Args:
-        path: the file; it is created with ``header`` where it does not exist or is empty.
+        path: the file; it is created with ``header`` if it is missing or empty.
         header: the first line of a new file.
 
     Attributes:
-        repaired: bytes of a half-written last line that were cut off.
-        names: the ids that its records name by number.
+        repaired: bytes of a half-written last line that were removed.
+        names: the ids that its records refer to by number.
 
     Raises:
-        InputError: it cannot be read or written, is of another format, or is damaged before its last line.
+        InputError: it cannot be read or written, has another format, or is damaged before its last line.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
@@ -265,7 +266,7 @@ class RunLog:
             self.append(header_line(header))
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """What the file holds, in the order written, without the header.
+        """The content of the file, in the order written, without the header.
 
         Raises:
             InputError: a line is damaged.
@@ -275,7 +276,7 @@ class RunLog:
         return lines
 
     def _repair(self) -> int:
-        """Cut off a last line that is not whole; how many bytes it had."""
+        """Remove an incomplete last line; returns its number of bytes."""
         if not self.path.exists() or not (size := self.path.stat().st_size):
             return 0
         with writing(self.path), self.path.open("rb+") as stream:
@@ -291,7 +292,7 @@ class RunLog:
         """Add one line, which ends with a newline.
 
         Raises:
-            InputError: it cannot be written (disk full, say); the file is then as it was before.
+            InputError: it cannot be written (such as a full disk); the file is unchanged.
         """
         start = os.fstat(self._file).st_size
         with writing(self.path, "what was finished is kept; start again to go on"):
@@ -308,13 +309,13 @@ class RunLog:
 
 
 def header_line(header: Mapping[str, Any]) -> bytes:
-    """The first line of a row file: all of the header is its head."""
+    """The first line of a row file; the whole header is its head."""
     head = _clean_json(header)
     return b"%b\t%08x\t\n" % (head, zlib.crc32(head))
 
 
 def _last_line_start(stream: Any, size: int) -> int:
-    """The offset at which the last line starts (its own newline, if it has one, aside)."""
+    """The offset of the last line."""
     block, end = 1 << 16, size - 1
     while end > 0:
         start = max(0, end - block)

@@ -1,4 +1,4 @@
-"""The table of ids of a run folder, which its records name by number: ``ids-HASH.json.gz``."""
+"""The table of ids of a run folder, which its records refer to by number: ``ids-HASH.json.gz``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .packing import Names
 
 
 def write_names(folder: Path, ids: Sequence[str]) -> str:
-    """Write a table where the folder does not have it yet; returns its key."""
+    """Write a table if the folder lacks it; returns its key."""
     text = orjson.dumps(list(ids))
     key = _hash(text) if len(ids) else ""
     if key and not _path(folder, key).exists():
@@ -27,7 +27,7 @@ def write_names(folder: Path, ids: Sequence[str]) -> str:
 
 
 def names_of(folder: Path, header: Mapping[str, Any]) -> Names:
-    """The table that the header of a row file names.
+    """The table named in the header of a row file.
 
     Raises:
         InputError: it is missing or damaged.

@@ -16,12 +16,12 @@ from .row import Codec
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one row did on one example.
+    """The outcome of one row on one example.
 
-    ``began`` is when, in seconds since 1970 (NaN: not known), ``seconds`` how long it took. ``error`` is None
-    where it did not fail; ``incomplete`` says that something beside the row's own work did (a judge's
-    server), so that trying again may add to it; ``lost`` that a part of the method fell back because a reply
-    of its model was no use (:attr:`abduce.programs.trace.Trace.lost_replies`).
+    ``began`` is the start in seconds since 1970 (NaN: unknown), ``seconds`` the duration. ``error`` is None
+    if it did not fail. ``incomplete``: something besides the row failed (such as a judge's server), so
+    another try may complete it. ``lost``: a part of the method fell back because its model's reply was
+    unusable (:attr:`abduce.programs.trace.Trace.lost_replies`).
     """
 
     metrics: Mapping[str, float]
@@ -37,10 +37,10 @@ class Outcome:
 class RowResult:
     """One row's values: arrays of shape (seeds, examples), in the run's order.
 
-    A failed example has 0 in every measure of the row. NaN: the measure does not apply to the example, or
-    (in an unfinished run) the example is not done. ``costs`` has NaN where an example failed. ``errors``
-    has the reason of each failure by (seed, example id): type, message (one line) and place. ``began``:
-    when each example was begun, in seconds since 1970.
+    A failed example has 0 in every measure. NaN: the measure does not apply to the example, or (in an
+    unfinished run) the example is not done. ``costs`` has NaN for failed examples. ``errors`` has the reason
+    of each failure by (seed, example id): type, message (one line) and place. ``began``: the start of each
+    example in seconds since 1970.
     """
 
     name: str
@@ -59,19 +59,19 @@ class RowResult:
 
     @property
     def fell_back(self) -> int:
-        """Over seeds and examples, how many fell back in part because a reply of the model was no use."""
+        """Over seeds and examples, how many fell back in part because the model's reply was unusable."""
         return 0 if self.lost is None else int(self.lost.sum())
 
     @property
     def unusable(self) -> float:
-        """The share, in [0, 1], of what was done that failed or fell back; 0 where nothing was done."""
+        """The share, in [0, 1], of finished examples that failed or fell back; 0 if none is finished."""
         bad = self.failed if self.lost is None else self.failed | self.lost
         return float(bad.sum() / max(1, self.done.sum()))
 
     def walls(self) -> list[float]:
-        """The wall time of the whole row in seconds, one value per seed where it is known.
+        """The wall time of the whole row in seconds, one value per seed if known.
 
-        It is for how long at least one of its examples was under way; pauses between sessions are left out.
+        It is the time in which at least one of its examples was running, without pauses between sessions.
         """
         if self.began is None:
             return []
@@ -87,7 +87,7 @@ class RowResult:
         return found
 
     def per_example(self, measure: str) -> Floats:
-        """The mean over seeds for each example, shape (examples,); NaN where the measure does not apply."""
+        """The mean over seeds for each example, shape (examples,); NaN if the measure does not apply."""
         return _mean(self.values[measure], axis=0)
 
     def mean(self, measure: str) -> tuple[float, float | None]:
@@ -97,14 +97,14 @@ class RowResult:
 
 
 class Outcomes:
-    """What one row did so far, as arrays of shape (seeds, examples): some bytes per outcome.
+    """One row's outcomes so far, as arrays of shape (seeds, examples): a few bytes per outcome.
 
     Args:
-        seeds: of the row.
-        examples: of the run; each is named by its place in them.
+        seeds: the row's seeds.
+        examples: the run's examples; each is referred to by position.
 
     Attributes:
-        errors: the reason of each failure, by (seed, place).
+        errors: the reason of each failure, by (seed, position).
     """
 
     def __init__(self, seeds: Sequence[int], examples: Sequence[Example]) -> None:
@@ -124,7 +124,7 @@ class Outcomes:
         return np.full(self._shape, np.nan)
 
     def put(self, seed: int, place: int, outcome: Outcome) -> None:
-        """Keep an outcome in place of an earlier one."""
+        """Store an outcome; it replaces an earlier one."""
         at = self._rows[seed], place
         for tables, given in ((self._values, outcome.metrics), (self._costs, outcome.cost)):
             for table in tables.values():
@@ -143,8 +143,9 @@ class Outcomes:
         return bool(self.done[self._rows[seed], place])
 
     def todo(self, seed: int, again: bool) -> Sequence[int]:
-        """The places that are not done; ``again``: also those where trying again may add something: it
-        failed, fell back, or something beside its own work did."""
+        """The unfinished positions; ``again``: also those that another try may improve, because they failed,
+        fell back or are incomplete.
+        """
         row = self._rows[seed]
         left = ~self.done[row]
         if again:
@@ -166,7 +167,7 @@ class Outcomes:
         settings: Mapping[str, Any],
         lines: Sequence[bytes] = (),
     ) -> RowResult:
-        """The row's values, which share their arrays with this; ``measures`` orders the columns."""
+        """The row's values, which share their arrays with this object; ``measures`` orders the columns."""
         failed = np.zeros(self._shape, dtype=np.bool_)
         for seed, place in self.errors:
             failed[self._rows[seed], place] = True
@@ -201,7 +202,7 @@ def _mean(table: Floats, axis: int) -> Floats:
 
 
 def read_outcome(record: Mapping[str, Any], gold: Any, codec: Codec | None) -> Outcome:
-    """An outcome from a record read back; scored anew by ``codec``, or as it was scored where None."""
+    """An outcome from a stored record, scored again by ``codec``, or as stored if it is None."""
     began = float(record.get("began", math.nan))
     if record["status"] != "ok":
         return Outcome({}, {}, record["seconds"], record["error"], began=began)

@@ -1,1 +1,1 @@
-"""The built pages: what `make pages` writes. The sources are in `web/src`."""
+"""The built pages, written by `make pages`. The sources are in `web/src`."""
