@@ -23,9 +23,9 @@ _CHUNK = 500_000
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its bootstrap percentile interval. ``n``: how many values it is the mean of.
+    """A mean with its bootstrap percentile interval. ``n``: the number of values.
 
-    ``low`` and ``high`` are NaN for values of fewer than two clusters: there is nothing to resample.
+    ``low`` and ``high`` are NaN for values from fewer than two clusters, which cannot be resampled.
     """
 
     mean: float
@@ -36,8 +36,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference(Interval):
-    """The mean of ``a - b`` over the examples that both have. ``p``: two-sided bootstrap p-value; NaN where
-    there is no interval."""
+    """The mean of ``a - b`` over common examples. ``p``: two-sided bootstrap p-value; NaN without an
+    interval.
+    """
 
     p: float
 
@@ -47,8 +48,8 @@ class ClusterBootstrap:
 
     Args:
         clusters: the cluster of each example, in the order of the examples.
-        resamples: how many times as many clusters as there are are drawn, with replacement.
-        seed: of the draws; the same seed gives the same interval.
+        resamples: the number of resamples; each draws as many clusters as there are, with replacement.
+        seed: the random seed; the same seed gives the same interval.
         alpha: 0.05 for a 95% interval.
 
     Raises:
@@ -84,7 +85,7 @@ class ClusterBootstrap:
     def resampled_means(self, values: npt.ArrayLike) -> Floats:
         """Means of every resample, shape (resamples, m), for ``values`` of shape (m, n) or (n,).
 
-        NaN stands for "does not apply to this example" and is left out; a resample without any value is NaN.
+        NaN means "does not apply to this example" and is left out; a resample without any value is NaN.
 
         Raises:
             ValueError: ``values`` has another number of examples than the clusters.
@@ -120,8 +121,8 @@ class ClusterBootstrap:
     def differences(self, values: npt.ArrayLike, baseline: npt.ArrayLike) -> list[Difference]:
         """Each row of ``values`` (m, n) minus ``baseline`` (n,), paired by example.
 
-        An example where either is NaN is left out of that pair. ``p`` is twice the smaller share of
-        resamples on one side of 0, each share counted as (k + 1) / (resamples + 1), and at most 1.
+        Examples where either is NaN are left out of that pair. ``p`` is twice the smaller share of resamples
+        on one side of 0, with each share counted as (k + 1) / (resamples + 1), and at most 1.
         """
         table = np.atleast_2d(np.asarray(values, dtype=np.float64)) - np.asarray(baseline, dtype=np.float64)
         means = self._means(table)
@@ -199,7 +200,7 @@ def paired_counts(system: Iterable[float], baseline: Iterable[float]) -> PairedC
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     """Holm's step-down adjusted p-values, by name: compare each with the family-wise level itself.
 
-    A p that is NaN (no test could be made) stays NaN and is no member of the family.
+    A p that is NaN (no test was possible) stays NaN and is not in the family.
     """
     tested = {name: p for name, p in p_values.items() if not math.isnan(p)}
     adjusted, floor, m = dict.fromkeys(p_values, math.nan), 0.0, len(tested)

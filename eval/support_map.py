@@ -1,7 +1,7 @@
-"""From the verifier's support of a tag to the chance that it is right, fitted on a run whose gold is known.
+"""A map from a tag's verifier support to the probability that it is right, fitted on a run with known gold.
 
-The support of a row with soft verdicts is an expectation and so a graded number, but no probability of being
-right: a monotone map makes it one (isotonic regression).
+The support of a row with soft verdicts is an expectation, so it is graded, but it is not a probability of
+being right. A monotone map (isotonic regression) turns it into one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SupportMap:
-    """A fitted map: ``correct[i]`` is the chance at ``support[i]``, straight between, level outside.
+    """A fitted map: ``correct[i]`` is the probability at ``support[i]``, linear between points, constant
+    outside.
 
     ``row`` and ``facts`` say what it was fitted on.
     """
@@ -39,7 +40,7 @@ class SupportMap:
     correct: tuple[float, ...]
 
     def probability(self, support: npt.ArrayLike) -> Floats:
-        """The chance that a tag of this support is right, in [0, 1]."""
+        """The probability, in [0, 1], that a tag with this support is right."""
         found: Floats = np.interp(np.asarray(support, dtype=np.float64), self.support, self.correct)
         return found
 
@@ -74,16 +75,16 @@ def isotonic(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def fit_support(run: Run, row: str) -> tuple[SupportMap, Table]:
-    """Fit a row's map on all facts of a run, and judge it out of fold.
+    """Fit a row's map on all facts of a run, and check it out of fold.
 
-    The support is v of the first concept of the method's ranking, before a selector. Five folds by source
-    context: each fact is judged by a map that has not seen its context.
+    The support is v of the first concept in the method's ranking, before a selector. Five folds by source
+    context: each fact is checked with a map that has not seen its context.
 
     Returns:
         The map, and a table of the facts by tenths of support.
 
     Raises:
-        InputError: no such row or no records, no verdicts in it, or facts of fewer than five contexts.
+        InputError: no such row or no records, no verdicts in it, or facts from fewer than five contexts.
     """
     golds = {e.id: strip_namespace(str(e.gold)) for e in run.examples}
     contexts: dict[str, Hashable] = {e.id: e.cluster or e.id for e in run.examples}

@@ -1,7 +1,7 @@
 """One table as Markdown, LaTeX, CSV and HTML (tabulate lays it out).
 
-A cell can carry, beside its value, an interval or a deviation over seeds, the paper's reference and a
-mark for a significant difference to the baseline.
+Besides its value, a cell can have an interval or a deviation over seeds, the paper's reference, and a mark
+for a significant difference to the baseline.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Mark = Literal["", "+", "-"]
 
 @dataclass(frozen=True)
 class TableCell:
-    """A number with what belongs to it.
+    """A number with its additions.
 
     ``low`` and ``high`` bound its interval, ``sd`` is the deviation over seeds, ``reference`` is the
     paper's number, ``best`` sets it in bold, and ``digits`` are its decimals (None: a whole number or as
@@ -56,7 +56,7 @@ class Table:
                 raise ValueError(f"a row of {len(row)} cells under {len(self.columns)} columns")
 
     def part(self, columns: Sequence[int]) -> Table:
-        """The table with some of its columns, by their place."""
+        """The table with some of its columns, by position."""
         body = [[row[c] for c in columns] for row in self.rows]
         return replace(self, columns=[self.columns[c] for c in columns], rows=body)
 
@@ -88,8 +88,9 @@ class Table:
         return text
 
     def csv(self) -> str:
-        """Full precision, one column a figure: ``R@1``, and where they occur ``R@1 low``, ``R@1 high``,
-        ``R@1 sd``, ``R@1 reference`` and ``R@1 mark``."""
+        """Full precision, one column per figure: ``R@1``, and if present ``R@1 low``, ``R@1 high``, ``R@1
+        sd``, ``R@1 reference`` and ``R@1 mark``.
+        """
         parts = [[p for p in _PARTS if self._has(i, p)] for i in range(len(self.columns))]
         pairs = zip(self.columns, parts, strict=True)
         heads = [h for column, ps in pairs for h in (column, *(f"{column} {p}" for p in ps))]
@@ -104,7 +105,7 @@ class Table:
         return csv_text(heads, lines)
 
     def html(self) -> str:
-        """A plain HTML table, as notebooks show it."""
+        """A plain HTML table for notebooks."""
         title = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
         notes = "".join(f"<p>{html.escape(n)}</p>" for n in self.notes)
         return self._laid_out("unsafehtml", HTML).replace("<table>", f"<table>{title}", 1) + notes
@@ -143,7 +144,7 @@ def p_value(p: float) -> str:
 
 @dataclass(frozen=True)
 class TextStyle:
-    """How one rendering writes text (escaped), bold, marks, deviations and references."""
+    """How one output format writes text (escaped), bold, marks, deviations and references."""
 
     text: Callable[[str], str]
     bold: Callable[[str], str]
@@ -174,7 +175,7 @@ HTML = TextStyle(html.escape, "<b>{}</b>".format, " ▲", " ▼", "±", " <small
 
 
 def shown(value: Value, style: TextStyle, break_: str = " ") -> str:
-    """A value as a style writes it, with ``break_`` between it and what belongs to it."""
+    """A value in a style, with ``break_`` before its additions."""
     if isinstance(value, str):
         return style.text(value)
     if not isinstance(value, TableCell):

@@ -1,7 +1,7 @@
-"""What retrieval did to decisions: DUR, labels, same-subset gains, helped and harmed (HCQR paper: 4.6, 5.2).
+"""How retrieval affects decisions: DUR, labels, same-subset gains, helped and harmed (HCQR paper: 4.6, 5.2).
 
-Everything here works on arrays over one list of questions, so that it serves a run, a file of published
-answers, or a notebook. Right and wrong are 1 and 0; NaN is "not measured".
+All functions take arrays over one list of questions, so they work for a run, a file of published answers, or
+a notebook. Right and wrong are 1 and 0; NaN is "not measured".
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ LABELS = tuple(UtilityLabel)
 
 @dataclass(frozen=True)
 class LabelShares:
-    """How the contexts of one method were judged.
+    """The labels of one method's contexts.
 
-    One rule everywhere: shares are of all ``n`` questions. ``unjudged`` ones, which have no valid judgement
-    or whose question failed, are not decision-useful, so the three labels and the unjudged add up to 1.
+    Shares are always of all ``n`` questions. ``unjudged`` ones, without a valid judgement or with a failed
+    question, are not decision-useful, so the three labels and the unjudged sum to 1.
     """
 
     counts: Mapping[UtilityLabel, int]
@@ -50,14 +50,14 @@ class LabelShares:
 
 
 def label_shares(labels: Labels) -> LabelShares:
-    """Count labels; None is unjudged."""
+    """Count labels; None means unjudged."""
     found = Counter(labels)
     return LabelShares({label: found[label] for label in LABELS}, found[None])
 
 
 @dataclass(frozen=True)
 class SubsetGain:
-    """A method on the questions whose context got one label (paper: Tables 4 and 12).
+    """A method on the questions whose context has one label (paper: Tables 4 and 12).
 
     ``gain`` is its accuracy there minus that of No-RAG on the same questions, with its paired interval.
     """
@@ -77,7 +77,7 @@ def subset_gains(
         correct: of the method, shape (n,), in [0, 1].
         baseline: of No-RAG on the same questions, shape (n,).
         labels: of the method's contexts, n of them.
-        clusters: what intervals resample, n of them.
+        clusters: the units that intervals resample, n of them.
 
     Raises:
         ValueError: the lengths differ.
@@ -109,8 +109,8 @@ class Effect:
 def effect(correct: npt.ArrayLike, baseline: npt.ArrayLike, clusters: Sequence[Hashable]) -> Effect:
     """Helped: right with the method, wrong without. Harmed: the other way round.
 
-    Intervals resample ``clusters``; McNemar's exact test treats questions as independent, so where questions
-    repeat, read it beside the interval of the difference.
+    Intervals resample ``clusters``. McNemar's exact test treats questions as independent, so if questions
+    repeat, read it together with the interval of the difference.
     """
     ours, theirs = _column(correct), _column(baseline)
     bootstrap = ClusterBootstrap(clusters)
@@ -123,8 +123,9 @@ def effect(correct: npt.ArrayLike, baseline: npt.ArrayLike, clusters: Sequence[H
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two judges over the contexts that both judged. ``table[a][b]`` counts label a of the first and b of
-    the second; ``kappa`` is Cohen's."""
+    """Two judges over contexts that both judged. ``table[a][b]`` counts label a of the first and b of the
+    second; ``kappa`` is Cohen's.
+    """
 
     n: int
     agreed: float
@@ -133,7 +134,7 @@ class Agreement:
 
 
 def agreement(first: Labels, second: Labels) -> Agreement:
-    """How far two judges agree.
+    """The agreement of two judges.
 
     Raises:
         ValueError: the lists differ in length, or no context was judged by both.

@@ -1,4 +1,4 @@
-"""Inverted lists with BM25 weights; the weights come from an index of bm25s."""
+"""Inverted lists with BM25 weights, which come from an index of bm25s."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TokenLists:
         return cls(np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(starts[-1])), starts)
 
     def replaced(self, by: TokenLists) -> TokenLists:
-        """Each number replaced by the list that ``by`` has at that place."""
+        """Each number replaced by the list at that position of ``by``."""
         spread = by.take(self.tokens.astype(np.int64))
         return TokenLists(spread.tokens, spread.starts[self.starts])
 
@@ -64,7 +64,7 @@ class TokenLists:
         return TokenLists(np.concatenate([heads.tokens, self.tokens])[order], starts)
 
     def owners(self) -> Longs:
-        """The list that each token belongs to."""
+        """The list of each token."""
         return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.starts))
 
 
@@ -93,10 +93,10 @@ def _numbered(
 class Postings:
     """One searchable set of documents, by token.
 
-    ``indices[indptr[t]:indptr[t + 1]]`` are the documents that contain token ``t`` and ``weights`` their
-    BM25 weights, all above 0; ``label_indices[label_indptr[t]:label_indptr[t + 1]]`` are those whose label
-    does. ``rows`` are the documents' positions in the collection, ascending, so a lower document number is
-    a lower id; ``label_lengths`` count distinct label tokens.
+    ``indices[indptr[t]:indptr[t + 1]]`` are the documents with token ``t``, and ``weights`` their BM25
+    weights, all above 0. ``label_indices[label_indptr[t]:label_indptr[t + 1]]`` are the documents with ``t``
+    in the label. ``rows`` are the documents' positions in the collection, ascending, so a lower document
+    number is a lower id. ``label_lengths`` count distinct label tokens.
     """
 
     rows: Longs
@@ -111,7 +111,7 @@ class Postings:
     def build(
         cls, rows: Longs, documents: TokenLists, labels: TokenLists, n_tokens: int, k1: float, b: float
     ) -> Postings:
-        """Index the documents ``rows`` stand for.
+        """Index the documents at the positions ``rows``.
 
         Args:
             rows: positions of the N documents, ascending.
@@ -134,10 +134,10 @@ class Postings:
         )
 
     def sound(self, items: int) -> bool:
-        """Whether the arrays fit together, so that compiled code may trust them.
+        """Whether the arrays fit together, so that compiled code can trust them.
 
         Args:
-            items: how many the collection has, which ``rows`` are positions in.
+            items: the size of the collection; ``rows`` are positions in it.
         """
         n = len(self.label_lengths)
         lists = (self.indptr, self.indices), (self.label_indptr, self.label_indices)
@@ -152,7 +152,7 @@ class Postings:
 
 
 def _fit(starts: Longs, documents: Ints, n: int) -> bool:
-    """Whether lists cover ``documents`` one after the other, all of them below ``n``."""
+    """Whether the lists cover ``documents`` in sequence, with all entries below ``n``."""
     if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(documents) or (np.diff(starts) < 0).any():
         return False
     return len(documents) == 0 or bool(documents.min() >= 0 and documents.max() < n)

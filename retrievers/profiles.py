@@ -1,7 +1,7 @@
-"""Category profiles that were worked out once for a whole inventory, in a file beside it.
+"""Category profiles of a whole inventory, computed once and stored in a file.
 
 The file is JSON lines: a header (format, version, fingerprints of the schema and of the inventory file,
-counts), then one line a distinct profile with the ids of the concepts that have it.
+counts), then one line per distinct profile with the ids of its concepts.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def profile_rows(
     """The rows of a profiles file.
 
     Args:
-        schema: what the profiles are worked out under.
-        concepts: all of the inventory.
+        schema: the schema of the profiles.
+        concepts: all concepts of the inventory.
         inventory: fingerprint of the inventory file that has these concepts.
     """
     held: dict[Profile, list[str]] = {}
@@ -52,14 +52,14 @@ def profile_rows(
 
 @dataclass(frozen=True)
 class ProfileFile:
-    """A profiles file and the fingerprint of the inventory file that it should be of."""
+    """A profiles file, and the fingerprint of its inventory file."""
 
     path: Path
     inventory: str
 
     def read(self, schema: DimensionSchema) -> dict[str, Profile]:
-        """Profiles by concept id. Empty where the file is of another schema, inventory or version: whoever
-        asks then works them out anew.
+        """Profiles by concept id. Empty if the file is for another schema, inventory or version; the caller
+        then computes them.
 
         Raises:
             InputError: the file is damaged.

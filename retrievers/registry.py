@@ -1,8 +1,7 @@
-"""Retrievers by name: what ``[retriever]`` of an experiment file builds.
+"""Retrievers by name, as in ``[retriever]`` of an experiment file.
 
-``build("bm25", taxonomy, w_cov=0.0)``; with ``index = "folder"`` an index folder is opened instead of
-built. ``"package.module:Class"`` names a class of anybody's, which is called with the collection and the
-settings.
+``build("bm25", taxonomy, w_cov=0.0)`` builds one; ``index = "folder"`` opens an index folder instead.
+``"package.module:Class"`` names your own class, which is called with the collection and the settings.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ Builder = Callable[..., Retriever]
 
 
 def build_retriever(kind: str, collection: Collection[Any] | None, **settings: Any) -> Retriever:
-    """The retriever of a name.
+    """Build the retriever with a name.
 
     Args:
         kind: a key of :data:`BUILDERS`, or ``package.module:Class``.
-        collection: what is searched; None where ``index`` names a folder that holds it.
+        collection: the collection to search; None if ``index`` names a folder that holds it.
         settings: the retriever's own.
 
     Raises:
-        InputError: an unknown name or setting (the message lists the known ones), or a bad value.
+        InputError: an unknown name or setting (the message lists the known ones), or a wrong value.
         MissingExtra: an optional dependency is not installed.
     """
     builder = builder_named(kind)
@@ -53,7 +52,7 @@ def build_retriever(kind: str, collection: Collection[Any] | None, **settings: A
 
 
 def _check_types(builder: Builder, settings: Mapping[str, Any]) -> None:
-    """Refuse a setting of another type than the builder names, and numbers that are not finite.
+    """Refuse a setting of another type than the builder's, and numbers that are not finite.
 
     Raises:
         InputError: names the setting.
@@ -76,7 +75,7 @@ _SETTING = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
 def builder_named(kind: str) -> Builder:
-    """What builds retrievers of a kind.
+    """The builder of a kind of retriever.
 
     Raises:
         InputError: no such name, module or class.
@@ -93,10 +92,10 @@ def builder_named(kind: str) -> Builder:
 
 
 def outside_class(name: str, field: str) -> Any:
-    """The class (or any callable) that ``package.module:Class`` names; its module is imported.
+    """The class (or any callable) of ``package.module:Class``; its module is imported.
 
     Raises:
-        InputError: there is no such module, or nothing callable of that name in it; names ``field``.
+        InputError: no such module, or nothing callable with that name in it; names ``field``.
     """
     module, _, attribute = name.partition(":")
     try:
@@ -237,7 +236,7 @@ BUILDERS: dict[str, Builder] = {
 
 
 def _encoder(preset: str | None, settings: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The encoder that some settings describe, and the settings that are not its own."""
+    """The encoder of some settings, and the remaining settings."""
     from .encoders import SentenceEncoder
 
     names = parameters(SentenceEncoder)
@@ -272,7 +271,7 @@ def _needed(collection: Collection[Any] | None) -> Collection[Any]:
 
 
 def _same(opened: Collection[Any], given: Collection[Any] | None, folder: str | Path) -> None:
-    """Refuse an index of another collection than the one that was given beside it."""
+    """Refuse an index of another collection than the given one."""
     if given is None or given is opened:
         return
     if len(opened) != len(given) or opened.content_hash != given.content_hash:

@@ -1,4 +1,4 @@
-"""Objects that are shared when a program is copied, and pickled as what their constructor was given."""
+"""Objects that are shared when a program is copied, and pickled as their constructor's arguments."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Self
 
 
 class Remade:
-    """A base of what holds locks, indexes or loaded models and never changes.
+    """A base for immutable objects with locks, indexes or loaded models.
 
-    A deep copy is the object itself: DSPy's optimizers copy programs. A pickle holds the constructor's
-    arguments; what the constructor makes of them is made anew on loading.
+    A deep copy is the object itself, because DSPy's optimizers copy programs. A pickle holds the
+    constructor's arguments; loading runs the constructor again.
     """
 
     _given: tuple[tuple[Any, ...], dict[str, Any]]

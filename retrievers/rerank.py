@@ -1,4 +1,4 @@
-"""Reordering a first stage with a cross-encoder (Rerank-RAG)."""
+"""Rerank a first stage with a cross-encoder (Rerank-RAG)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PairScorer(Protocol):
     """Scores (query, document) pairs; higher is better."""
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> npt.ArrayLike:
-        """Scores, one a pair."""
+        """Scores, one per pair."""
         ...
 
 
@@ -32,9 +32,9 @@ class CrossEncoderScorer(Remade):
 
     Args:
         model: model folder or hub name.
-        batch: pairs a forward pass.
+        batch: pairs per forward pass.
         tokens: longest pair, in tokens; the rest is cut off.
-        device: ``cpu``, ``cuda``, ...; None: a GPU where there is one.
+        device: ``cpu``, ``cuda``, ...; None: a GPU if there is one.
 
     Raises:
         MissingExtra: sentence-transformers is not installed.
@@ -81,13 +81,13 @@ class RerankRetriever(Remade):
 
     Args:
         first: any retriever over ``collection``.
-        collection: where documents' texts come from.
+        collection: the source of the documents' texts.
         scorer: scores (query, document text) pairs.
-        depth: how many documents of the first stage are scored.
+        depth: the number of first-stage documents to score.
 
-    Where more than ``depth`` places are asked for, the rest of the first stage follows in its own order,
-    scored below the last one by 1 a place. Ties keep the first stage's order. Components are the first
-    stage's rank (``rank_first``) and score (``score_first``).
+    If more than ``depth`` positions are requested, the rest of the first stage follows in its own order, with
+    scores that fall by 1 per position. Ties keep the first stage's order. Components are the first stage's
+    rank (``rank_first``) and score (``score_first``).
 
     Raises:
         ValueError: ``depth`` below 1.

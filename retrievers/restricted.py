@@ -1,4 +1,4 @@
-"""Retrievers over a part of a taxonomy: some of its concepts, or those of some datatypes."""
+"""Retrievers over a part of a taxonomy: some concepts, or the concepts of some datatypes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ ABSTRACT = (("abstract", "True"), ("abstract", "true"))
 
 
 def not_among(taxonomy: Taxonomy, datatypes: Values[str]) -> tuple[tuple[str, str], ...]:
-    """The (field, value) pairs that leave out a taxonomy's abstract concepts and those of any other datatype
-    than the given ones, or of none.
+    """The (field, value) pairs that exclude abstract concepts and those without one of the given datatypes.
 
-    Datatypes play no part where the taxonomy declares none of those that are given.
+    Datatypes have no effect if the taxonomy declares none of the given ones.
     """
     if not any(d in taxonomy.datatypes for d in datatypes):
         return ABSTRACT
@@ -34,7 +33,7 @@ class Narrowed(Remade):
 
     Args:
         inner: a retriever over ``taxonomy``.
-        taxonomy: whose datatypes count.
+        taxonomy: the taxonomy that declares the datatypes.
         exclude: pairs (field, value), see :func:`not_among`.
     """
 
@@ -59,21 +58,21 @@ Make = Callable[[Mapping[str, Any]], Retriever]
 
 
 def narrowed(make: Make, taxonomy: Taxonomy, datatypes: Values[str]) -> Make:
-    """What makes retrievers from settings, so that they keep to some datatypes where none is known."""
+    """A function that makes retrievers from settings, narrowed to some datatypes if a query has none."""
     exclude = not_among(taxonomy, datatypes)
     return lambda settings: Narrowed(make(settings), taxonomy, exclude)
 
 
 class Within(Remade):
-    """A retriever that answers with some concepts alone.
+    """A retriever that returns only some concepts.
 
-    The whole taxonomy is ranked and the others are left out, so that every concept keeps the score that it
-    has in the whole ranking, however deep it stands there.
+    The whole taxonomy is ranked and the others are left out, so every concept keeps its score in the whole
+    ranking, at any depth.
 
     Args:
         retriever: searches the whole taxonomy.
-        size: how many concepts that has.
-        ids: those that may be answered.
+        size: the number of concepts in the whole taxonomy.
+        ids: the concepts that may be returned.
     """
 
     def __init__(self, retriever: Retriever, size: int, ids: Iterable[str]) -> None:

@@ -20,8 +20,9 @@ from .store import read_manifest
 
 
 def in_full(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[str, Any]:
-    """Settings with what they leave to the collection: the kind, and for passages no label coverage (a stored
-    index has its own weight of it). An encoder's short name is written out."""
+    """Settings with the defaults that depend on the collection: the kind, and for passages no label coverage
+    (a stored index has its own weight). An encoder's short name is written out.
+    """
     found = {"kind": "bm25", **settings}
     if found["kind"] in PRESETS:
         found |= named(found["kind"])
@@ -43,7 +44,7 @@ def named(name: str) -> dict[str, Any]:
             index folder, which is opened.
 
     Raises:
-        InputError: a folder that is not a sound index.
+        InputError: a folder that is not a valid index.
     """
     if name in PRESETS:
         return {"kind": "dense", "preset": name}
@@ -53,11 +54,11 @@ def named(name: str) -> dict[str, Any]:
 
 
 class BuiltRetrievers:
-    """Retrievers over one collection; each is built once, when it is first asked for.
+    """Retrievers over one collection; each is built once, on first use.
 
     Args:
         collection: a taxonomy or a corpus.
-        settings: the ``[retriever]`` table that callers change.
+        settings: the shared ``[retriever]`` table.
     """
 
     def __init__(self, collection: Collection[Any], settings: Mapping[str, Any]) -> None:
@@ -67,16 +68,16 @@ class BuiltRetrievers:
         self._lock = threading.Lock()
 
     def resolved(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings in full. Another ``kind`` of retriever takes over none of the shared settings."""
+        """The full settings. Another ``kind`` of retriever inherits none of the shared settings."""
         if changes.get("kind", self.settings["kind"]) != self.settings["kind"]:
             return in_full(changes, self.collection)
         return in_full({**self.settings, **changes}, self.collection)
 
     def __call__(self, changes: Mapping[str, Any]) -> Retriever:
-        """The retriever of the shared settings with some changed.
+        """The retriever with the shared settings and some changes.
 
         Raises:
-            InputError: no such kind or setting, or a stored index that does not fit.
+            InputError: an unknown kind or setting, or a stored index that does not fit.
         """
         settings = self.resolved(changes)
         key = json.dumps(settings, sort_keys=True)
@@ -87,10 +88,10 @@ class BuiltRetrievers:
 
 
 def sealed(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[str, Any]:
-    """Settings, each index folder with the seal of its manifest: what an index built anew changes.
+    """Settings, each index folder with its manifest's seal, which changes when an index is rebuilt.
 
     Raises:
-        InputError: a folder that is no index, or one of another kind or collection.
+        InputError: a folder that is not an index, or an index of another kind or collection.
     """
     found = dict(settings)
     kind, index = settings.get("kind", "bm25"), settings.get("index")
@@ -113,7 +114,7 @@ def sealed(settings: Mapping[str, Any], collection: Collection[Any]) -> dict[str
 
 
 def outside_modules(settings: Mapping[str, Any]) -> list[str]:
-    """The modules of retrievers that are not abduce's, in settings and their parts."""
+    """The modules of retrievers outside abduce, in settings and their parts."""
     own = [str(settings["kind"]).partition(":")[0]] if ":" in str(settings.get("kind", "")) else []
     inner = [*(settings.get("parts") or ()), settings.get("first")]
     return own + [name for part in inner if isinstance(part, Mapping) for name in outside_modules(part)]

@@ -1,10 +1,9 @@
-"""Index folders: arrays that are mapped into memory, and a manifest that vouches for every one of them.
+"""Index folders: memory-mapped arrays, and a manifest with the hash of each.
 
-A folder holds one ``.npy`` file an array (texts are a byte array and an offset array) and
-``manifest.json``: format version, kind, parameters, hashes of tokenizer and corpus, and each file's size
-and SHA-256; a seal over the manifest itself comes last. Nothing is pickled. A folder is written under a
-temporary name beside its place and renamed when it is complete; it never changes afterwards, so any number
-of readers may share it.
+A folder holds one ``.npy`` file per array (texts are a byte array and an offset array) and ``manifest.json``:
+format version, kind, parameters, hashes of tokenizer and corpus, and each file's size and SHA-256, with a
+seal over the manifest itself. Nothing is pickled. A folder is written under a temporary name next to the
+target and then renamed. It never changes afterwards, so many readers may share it.
 """
 
 from __future__ import annotations
@@ -59,17 +58,17 @@ class Stored:
         below: int | None = None,
         rising: bool = False,
     ) -> npt.NDArray[Any]:
-        """An array, after a look at what compiled code and look-ups trust.
+        """An array, after the checks that compiled code and look-ups rely on.
 
         Args:
-            name: of the array.
-            dtype: the names of the types that it may have.
+            name: the array's name.
+            dtype: the names of the allowed types.
             shape: its shape; None: any length.
-            below: its numbers are at least 0 and below this.
-            rising: no number is less than the one before it.
+            below: all numbers are at least 0 and below this.
+            rising: no number is smaller than the one before it.
 
         Raises:
-            InputError: it is missing, or otherwise; numbers with a fraction are also to be finite.
+            InputError: it is missing, or a check fails; floating-point numbers must be finite.
         """
         array = self.arrays.get(name)
         if array is None:
@@ -93,12 +92,12 @@ class Stored:
         return InputError(f"{problem}; build the index again", file=self.folder / f"{name}.npy")
 
     def texts(self, name: str, length: int | None = None) -> TextColumn:
-        """Texts that are stored with where each begins; ``length``: how many there must be."""
+        """Texts stored with their offsets; ``length``: the required number."""
         shape = (None if length is None else length + 1,)
         return self._column(name, self.take(f"{name}.offsets", "int64", shape, rising=True))
 
     def measured_texts(self, name: str) -> TextColumn:
-        """Texts that are stored with the length of each."""
+        """Texts stored with their lengths."""
         lengths = self.take(f"{name}.lengths", below=1 << 40)
         return self._column(name, np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))))
 
@@ -112,7 +111,7 @@ class Stored:
         return TextColumn(data, offsets)
 
     def collection(self) -> Collection[Any]:
-        """The stored taxonomy or corpus; its items are read when they are asked for."""
+        """The stored taxonomy or corpus; its items are read on access."""
         about = self.manifest["collection"]
         columns = RecordColumns(*(self.texts(name, about["count"]) for name in COLUMNS))
         made: Collection[Any] = _KINDS[about["kind"]].from_columns(
@@ -126,7 +125,7 @@ class Stored:
 
 
 class Writer:
-    """Collects the arrays of a folder that is being written."""
+    """Collects the arrays of a folder during writing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -143,7 +142,7 @@ class Writer:
         self.array(f"{name}.offsets", column.offsets)
 
     def collection(self, collection: Collection[Any]) -> None:
-        """Store the items and say which they are; their corpus hash covers every field."""
+        """Store the items and their identity; the corpus hash covers every field."""
         columns = collection.columns()
         for name in COLUMNS:
             self.texts(name, getattr(columns, name))
@@ -171,14 +170,14 @@ class Writer:
 
 @contextmanager
 def writing(folder: str | Path, overwrite: bool = False) -> Iterator[Writer]:
-    """Write an index folder: complete, or not at all.
+    """Write an index folder, as a whole or not at all.
 
     Args:
-        folder: where it will stand.
-        overwrite: replace an index that stands there; anything but an index is never replaced.
+        folder: the target folder.
+        overwrite: replace an existing index; anything else is never replaced.
 
     Raises:
-        InputError: the place is taken, or may not be written.
+        InputError: the folder exists or cannot be written.
     """
     folder = Path(os.path.realpath(folder))  # a link stays
     if folder.exists():
@@ -210,7 +209,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     """The manifest of an index folder, checked against its seal.
 
     Raises:
-        InputError: no index there, a newer format, or a manifest that was changed.
+        InputError: no index, a newer format, or a changed manifest.
     """
     folder = Path(folder)
     path = folder / MANIFEST
@@ -272,7 +271,7 @@ _FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.]{0,200}\.np
 
 
 class _Manifest(_Table):
-    """What ``manifest.json`` may hold; the parameters are those of the kind."""
+    """The content of ``manifest.json``; the parameters depend on the kind."""
 
     format: str
     version: int
@@ -287,7 +286,7 @@ class _Manifest(_Table):
 
 @contextmanager
 def trusting(folder: str | Path) -> Iterator[None]:
-    """A manifest that lacks something, or has something else in its place, is one clear line.
+    """Turn a missing or wrong part of a manifest into one clear line.
 
     Raises:
         InputError: where a look-up or a conversion inside fails.
@@ -308,10 +307,10 @@ def open_index(folder: str | Path, kind: str | None = None) -> Stored:
 
     Args:
         folder: an index folder.
-        kind: the kind that is wanted (``bm25``, ``dense``), or None for any.
+        kind: the required kind (``bm25``, ``dense``), or None for any.
 
     Raises:
-        InputError: not an index, of another kind, newer, truncated, or changed; names the file.
+        InputError: not an index, another kind, newer, truncated, or changed; names the file.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
@@ -330,10 +329,10 @@ def open_index(folder: str | Path, kind: str | None = None) -> Stored:
 
 
 def verify(folder: str | Path) -> list[InputError]:
-    """Every problem of an index folder; an empty list for a sound one.
+    """Every problem of an index folder; an empty list if it is valid.
 
     Raises:
-        InputError: there is no readable manifest to check against.
+        InputError: there is no readable manifest.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
@@ -374,7 +373,7 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
     """An array of numbers, mapped.
 
     Raises:
-        InputError: it is none (objects, records, a packed file), or larger than the file.
+        InputError: it has another form (objects, records, a packed file), or is larger than the file.
     """
     try:
         with open_regular(path) as stream:

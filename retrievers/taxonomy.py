@@ -23,10 +23,9 @@ class Taxonomy(Collection[Concept]):
 
     Args:
         concepts: at least one, ids distinct, labels not empty.
-        name: shown in tables and traces.
-        indexed: which parts of a concept make its document text, in order: ``id``, ``label``,
-            ``definition`` (finance label + definition; clinical id + label +
-            documentation).
+        name: the name in tables and traces.
+        indexed: the parts of a concept in its document text, in order: ``id``, ``label``, ``definition``
+            (finance label + definition; clinical id + label + documentation).
 
     Raises:
         InputError: no concepts, a duplicate id, or a concept without a label.
@@ -61,7 +60,7 @@ class Taxonomy(Collection[Concept]):
         return item.label
 
     def document(self, item: Concept, with_datatype: bool = False) -> str:
-        """The text that is indexed; ``with_datatype`` puts the datatype in front (full index)."""
+        """The indexed text; ``with_datatype`` adds the datatype in front (full index)."""
         parts = [str(getattr(item, field)) for field in self.indexed]
         if with_datatype and item.datatype:
             parts.insert(0, item.datatype)
@@ -91,19 +90,19 @@ class Taxonomy(Collection[Concept]):
     ) -> Taxonomy:
         """Read a taxonomy from JSONL, CSV or TSV (``.gz`` allowed).
 
-        Needed are an id (``id``, ``code``, ``name`` or ``concept``) and a label (``label``, ``name``,
+        Required: an id (``id``, ``code``, ``name`` or ``concept``) and a label (``label``, ``name``,
         ``title``, ``heading`` or ``term``). ``definition`` (or ``documentation``, ``description``) and
-        ``datatype`` are read where they are; every other field goes to the concept's metadata.
+        ``datatype`` are optional. All other fields go to the concept's metadata.
 
         Args:
             path: the file.
-            name: of the taxonomy; None: the file's.
-            indexed: which parts of a concept make its document text.
-            columns: ``id``, ``label``, ``definition`` or ``datatype`` to the heading that stands for it,
-                where it is another than these.
+            name: the taxonomy's name; None: the file's.
+            indexed: the parts of a concept in its document text.
+            columns: maps ``id``, ``label``, ``definition`` or ``datatype`` to the file's heading, if it
+                differs.
 
         Raises:
-            InputError: names the file, line and field of what is wrong.
+            InputError: names the file, line and field of the error.
         """
         path = Path(path)
         concepts: list[Concept] = []
@@ -135,7 +134,7 @@ class Taxonomy(Collection[Concept]):
 
 
 def _label_field(row: Row, id_field: str) -> str:
-    """The heading of the label: another than that of the id, unless the id is a name."""
+    """The heading of the label: different from that of the id, unless the id is a name."""
     if "label" in row:
         return "label"
     others = {name: value for name, value in row.items() if name != id_field}
@@ -143,7 +142,7 @@ def _label_field(row: Row, id_field: str) -> str:
 
 
 def _check_headings(row: Row, given: Mapping[str, str], path: Path) -> None:
-    """Refuse headings that the first row lacks, and a row in which id or label cannot be told."""
+    """Refuse headings that the first row lacks, and a row without a recognisable id or label."""
     there = ", ".join(row)
     for name, heading in given.items():
         if heading not in row:

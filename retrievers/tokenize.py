@@ -46,10 +46,10 @@ _PROBE = (
 def lucene_porter() -> Tokenizer:
     """Words, lower-cased, Lucene's 33 stop words dropped, Porter-stemmed.
 
-    Words are cut as Unicode's word boundaries do: a full stop or apostrophe between letters, or a full
-    stop, comma or apostrophe between digits, does not part them. That is Anserini's English analysis,
-    near enough to reproduce its published BM25 numbers (``retrieval-scifact``). The stemmer object is not
-    thread-safe, so every word is stemmed once under a lock and kept.
+    Words end at Unicode's word boundaries: a full stop or apostrophe between letters, or a full stop, comma
+    or apostrophe between digits, does not split them. This is close enough to Anserini's English analysis to
+    reproduce its published BM25 numbers (``retrieval-scifact``). The stemmer object is not thread-safe, so
+    each word is stemmed once under a lock and cached.
 
     Raises:
         MissingExtra: PyStemmer is not installed.
@@ -82,7 +82,7 @@ def stemmed(language: str = "english") -> Tokenizer:
 
 
 def _stem(algorithm: str) -> Callable[[str], str]:
-    """A stemmer. Its object is not thread-safe, so every word is stemmed once under a lock and kept."""
+    """A stemmer. Its object is not thread-safe, so each word is stemmed once under a lock and cached."""
     try:
         import Stemmer
     except ImportError as e:
@@ -122,10 +122,10 @@ def distinct(tokenizer: Tokenizer, text: str) -> set[str]:
 
 
 def tokenizer_named(name: str) -> Tokenizer:
-    """The tokenizer of that name.
+    """The tokenizer with a name.
 
     Raises:
-        InputError: there is none; the message lists the known names.
+        InputError: an unknown name; the message lists the known ones.
     """
     if name not in TOKENIZERS:
         raise InputError(
@@ -135,6 +135,6 @@ def tokenizer_named(name: str) -> Tokenizer:
 
 
 def tokenizer_hash(tokenizer: Tokenizer) -> str:
-    """A hash of what a tokenizer does to a fixed text: an index refuses queries tokenised otherwise."""
+    """A hash of a tokenizer's output for a fixed text, by which an index refuses other tokenizers."""
     tokens = "\x1f".join(tokenizer(_PROBE))
     return hashlib.sha256(tokens.encode()).hexdigest()

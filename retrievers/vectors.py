@@ -25,8 +25,8 @@ class VectorIndex:
 
     Args:
         vectors: float32 of shape (N, d); may be a memory map.
-        engine: ``flat`` is exact; ``hnsw`` and ``ivf`` are approximate and faster from some hundred
-            thousand vectors on.
+        engine: ``flat`` is exact; ``hnsw`` and ``ivf`` are approximate, and faster from a few hundred
+            thousand vectors.
         hnsw_links, hnsw_build, hnsw_search: HNSW's M, efConstruction and efSearch.
         ivf_lists, ivf_probes: IVF's number of lists (None: 4 sqrt(N)) and of lists searched.
 
@@ -70,10 +70,10 @@ class VectorIndex:
             self._index = faiss.index_cpu_to_all_gpus(self._index)
 
     def nearest(self, queries: Vectors, k: int, passing: Mask | None) -> list[tuple[Places, Floats]]:
-        """The k best vectors for each query: (places, inner products), best first, ties by place.
+        """The k best vectors per query: (positions, inner products), best first, ties by position.
 
-        Products are computed again in double precision, so equal vectors tie wherever they stand. An
-        approximate engine that finds fewer than there are (a narrow filter) gives way to exact search.
+        Products are recomputed in double precision, so equal vectors tie. If an approximate engine finds too
+        few (a narrow filter), exact search replaces it.
         """
         n = len(self.vectors) if passing is None else int(passing.sum())
         k = min(k, n)

@@ -1,10 +1,10 @@
 """JSON with long lists of ids and numbers, in few bytes.
 
-A list of at least :data:`LONG` ids becomes numbers into a table of names, a list of numbers a column of
-small integers; what is left is JSON. Both are compressed together. Whole numbers come back as they were,
-texts too. **Floats come back to the digits that matter**: a falling column (scores of a ranking) to as many
-as keep its order and its ties, any other to :data:`DIGITS` significant digits of its largest value. What
-must come back to the last digit is wrapped by :func:`exactly`.
+A list of at least :data:`LONG` ids becomes numbers in a table of names; a list of numbers becomes a column of
+small integers; the rest is JSON. Both are compressed together. Whole numbers and texts are exact. **Floats
+keep the digits that matter**: a falling column (scores of a ranking) keeps enough for its order and ties, any
+other column keeps :data:`DIGITS` significant digits of its largest value. Wrap values with :func:`exactly` to
+keep every digit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Names:
-    """The ids that records name by number, and their numbers."""
+    """The ids that records refer to by number, and their numbers."""
 
     def __init__(self, ids: Sequence[str] = ()) -> None:
         self.ids = list(ids)
@@ -39,12 +39,12 @@ class Names:
 
 
 def exactly(values: Sequence[float]) -> list[str]:
-    """Floats as texts that :func:`floats` reads back to the last digit; few distinct ones take few bytes."""
+    """Floats as texts that :func:`floats` reads back exactly; few distinct values take few bytes."""
     return [repr(float(v)) for v in values]
 
 
 def floats(texts: Sequence[str]) -> list[float]:
-    """What :func:`exactly` wrote."""
+    """The inverse of :func:`exactly`."""
     return [float(t) for t in texts]
 
 
@@ -53,8 +53,8 @@ def pack(value: Any, names: Names, dictionary: bytes = b"") -> bytes:
 
     Args:
         value: dicts, lists, texts, numbers, None and numpy arrays.
-        names: where ids stand.
-        dictionary: text that most values share parts of; the same is needed to read.
+        names: the table of ids.
+        dictionary: text that most values share parts of; reading needs the same text.
     """
     columns: list[bytes] = []
     rest = orjson.dumps(_without(value, names, columns), option=_OPTIONS)
@@ -64,10 +64,10 @@ def pack(value: Any, names: Names, dictionary: bytes = b"") -> bytes:
 
 
 def unpack(data: bytes, names: Names, dictionary: bytes = b"") -> Any:
-    """The value of :func:`pack`.
+    """The inverse of :func:`pack`.
 
     Raises:
-        ValueError: the bytes are none of its.
+        ValueError: the bytes are invalid.
     """
     opener = zlib.decompressobj(zdict=dictionary) if dictionary else zlib.decompressobj()
     try:
@@ -101,7 +101,7 @@ def _without(value: Any, names: Names, columns: list[bytes]) -> Any:
 
 
 def _ints(kind: str, values: Ints, columns: list[bytes], *more: Any) -> dict[str, list[Any]]:
-    """A column of whole numbers above their smallest, byte plane by byte plane."""
+    """A column of whole numbers minus their smallest, byte plane by byte plane."""
     low = int(values.min())
     width = max(1, (int(values.max()) - low).bit_length() + 7 >> 3)
     planes = (values - low).astype("<i8").view(np.uint8).reshape(-1, 8)[:, :width]

@@ -1,4 +1,4 @@
-"""The codec for programs of any kind, and for retrieval experiments."""
+"""The codec for any program, and for retrieval experiments."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..metrics import RANKING_MEASURES, accuracy, score_ranking
 
 
 class PlainCodec:
-    """A list of ids, or whatever has ``ranking`` or ``answer`` (or is a ranking).
+    """Records a list of ids, a ranking, or anything with ``ranking`` or ``answer``.
 
     Args:
-        measures: of a ranking, names that :func:`abduce.eval.metrics.measure` knows. An answer has ``Acc``
-            alone.
+        measures: measures of a ranking, names for :func:`abduce.eval.metrics.measure`. An answer only has
+            ``Acc``.
     """
 
     name = "plain"

@@ -48,7 +48,7 @@ class QuestionCodec:
     option.
 
     Args:
-        passages: texts by id; without them ``GoldTok`` is not recorded.
+        passages: texts by id; without them, ``GoldTok`` is not recorded.
     """
 
     name = "question"
@@ -109,9 +109,9 @@ class QuestionCodec:
 
 
 def covered_options(options: Mapping[str, str], ids: Sequence[str], passages: Passages) -> dict[str, bool]:
-    """For each option: does some passage hold every token (``tok``) of its text, in title or content.
+    """For each option, whether a passage contains every token (``tok``) of its text, in title or content.
 
-    An option without a single token is held by none.
+    An option without tokens is in no passage.
     """
     held = [tok_set(f"{p.title} {p.content}") for p in (passages[id_] for id_ in ids)]
     wanted = {key: tok_set(text) for key, text in options.items()}

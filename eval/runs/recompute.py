@@ -1,4 +1,4 @@
-"""Rankings again from what a trace holds, without retrieval or a model."""
+"""Compute rankings again from a trace, without retrieval or a model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ...retrievers.base import Ranking
 
 
 def recompute(trace: Trace, config: FHSConfig | None = None) -> Ranking:
-    """The final ranking again, from the logged rankings and verdicts alone.
+    """The final ranking again, from the logged rankings and verdicts only.
 
-    With the trace's own settings it equals ``trace.final`` to the last digit; with others (beta,
-    kappa, fusion, the abstention rule) it is what that configuration would have ranked on the same
-    retrievals and verdicts. Of a method that uses each hypothesis by itself it is the ranking of the
-    hypothesis that was kept (the first, where all were).
+    With the trace's own settings it equals ``trace.final`` exactly. With others (beta, kappa, fusion, the
+    abstention rule) it is the ranking of that configuration on the same retrievals and verdicts. For a method
+    that uses each hypothesis separately, it is the ranking of the kept hypothesis (the first, if all were
+    kept).
     """
     if trace.pool is None and trace.queries and trace.queries[0].form == "precedents":
         return merged(trace.rankings, PrecedentsConfig.model_validate(trace.settings))
@@ -39,7 +39,7 @@ def recompute(trace: Trace, config: FHSConfig | None = None) -> Ranking:
 
 
 def _alone(trace: Trace, hypothesis: int) -> Trace:
-    """The part of a trace that belongs to one hypothesis, of a method that uses each by itself."""
+    """The part of a trace that belongs to one hypothesis, for a method that uses each separately."""
     kept = [q.hypothesis in (hypothesis, None) for q in trace.queries]
     return Trace(
         queries=list(compress(trace.queries, kept)),

@@ -23,9 +23,8 @@ WAIT = 3600.0
 class TraceLog:
     """The traces of one row under one seed, by fact id.
 
-    A row that runs in this session puts its traces in; what an earlier session did is read from the run
-    folder. A replay that comes before its fact is done waits: the replayed row stands earlier, so its
-    work has started before.
+    A row of this session adds its traces; earlier results are read from the run folder. A replay waits if its
+    fact is not done yet: the replayed row comes earlier, so its work has started.
     """
 
     def __init__(self) -> None:
@@ -43,7 +42,7 @@ class TraceLog:
         """The trace of a fact.
 
         Raises:
-            LookupError: the row failed on it, or has no trace of it.
+            LookupError: the row failed on the fact, or has no trace of it.
         """
         with self._changed:
             if self.running:
@@ -55,7 +54,7 @@ class TraceLog:
 
 
 class Recorded:
-    """A program whose traces go into a log as they are made."""
+    """A program whose traces are logged."""
 
     def __init__(self, program: Callable[..., Any], log: TraceLog) -> None:
         self.program, self.log = program, log
@@ -83,7 +82,7 @@ class Logs:
         self._logs: dict[tuple[str, int], TraceLog] = {}
 
     def of(self, row: str, seed: int) -> TraceLog:
-        """The log of a row of this run; what its folder already holds is in it."""
+        """The log of a row of this run, with the results already in its folder."""
         key = (row, seed)
         if key not in self._logs:
             self._logs[key] = TraceLog()
@@ -92,7 +91,7 @@ class Logs:
         return self._logs[key]
 
     def has(self, row: str) -> bool:
-        """Whether the run folder already holds results of a row."""
+        """Whether the run folder already has results of a row."""
         return self.folder is not None and RunFolder(self.folder).row_path(row).exists()
 
     def named(self, name: str, seed: int) -> TraceLog:
@@ -111,7 +110,7 @@ class Logs:
 
 
 def _fill(log: TraceLog, folder: Path, row: str, seed: int) -> int:
-    """Put what a run folder has of a row into a log; how many traces there were."""
+    """Add a run folder's traces of a row to a log; returns their number."""
     path = RunFolder(folder).row_path(row)
     if not path.exists():
         return 0
@@ -124,7 +123,7 @@ def _fill(log: TraceLog, folder: Path, row: str, seed: int) -> int:
 
 
 def trace_of(record: Mapping[str, Any]) -> Trace:
-    """The whole trace of a run record, its final ranking included."""
+    """The whole trace of a run record, with its final ranking."""
     trace = record["trace"]
     ids: list[str] = list(trace["ids"])
     places = {id_: i for i, id_ in enumerate(ids)}

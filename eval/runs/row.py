@@ -1,4 +1,4 @@
-"""What the runner is given: rows (systems), examples, and a codec that knows one family's records."""
+"""The runner's inputs: rows (systems), examples, and a codec for one family's records."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ class Row:
     """One system of an experiment: one row of its table.
 
     Args:
-        name: as it stands in the table; unique in the experiment.
+        name: its name in the table; unique in the experiment.
         build: ``build(seed)`` returns the program. It is called in the main thread, once per seed, and only
-            where something is left to do. What it returns must be safe to call from several threads.
-        settings: everything that decides the row's results, resolved, as JSON: the method, its
-            parameters, the retriever with the taxonomy's fingerprint.
+            if work is left. The program must be safe to call from several threads.
+        settings: all resolved settings that affect the row's results, as JSON: the method, its parameters,
+            the retriever with the taxonomy's fingerprint.
         prompts: the prompt texts, or a hash of them.
         model: the language model and its sampling settings (not its address).
         code: the version of the program's source, see :func:`abduce.eval.runs.code_version.code_version`.
-        seeds: the row is run once for each.
+        seeds: the row runs once per seed.
         takes_gold: the program is an oracle and is also given ``gold=``.
-        ready: called once before the run's first example, where something is left to do; it raises an
-            ``InputError`` where the row could not run (its model server was never started).
-        reference: the paper's numbers by measure, printed beside the measured ones.
-        warm: called with the examples that are left before the first of them is timed, so that what is set up
-            once (an index) is not part of that one's time.
+        ready: called once before the first example, if work is left; it raises an ``InputError`` if the row
+            cannot run (its model server was never started).
+        reference: the paper's numbers by measure, shown with the measured ones.
+        warm: called with the remaining examples before the first is timed, so that setup (an index) does not
+            count in its time.
 
-    ``settings``, ``prompts``, ``model`` and ``code`` make the resume key: results are reused only under
-    the same key.
+    ``settings``, ``prompts``, ``model`` and ``code`` form the resume key: results are reused only under the
+    same key.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Row:
     warm: Callable[[Sequence[Example]], None] | None = None
 
     def identity(self, data: str) -> dict[str, Any]:
-        """What the resume key is made of; ``data`` is the fingerprint of what all examples share."""
+        """The content of the resume key; ``data`` is the fingerprint of the data that all examples share."""
         return {
             "settings": dict(self.settings),
             "prompts": self.prompts,
@@ -65,10 +65,10 @@ class Row:
 
 
 class Codec(Protocol):
-    """How the predictions of one family are written down and scored. Called from worker threads.
+    """Records and scores the predictions of one family. Called from worker threads.
 
-    ``name`` is written beside the results, so that a report can score them again. ``measures`` are the
-    names of the table's columns, in their order.
+    ``name`` is stored with the results, so that a report can score them again. ``measures`` are the table's
+    columns, in order.
     """
 
     @property
@@ -80,24 +80,24 @@ class Codec(Protocol):
     def encode(self, prediction: Any) -> dict[str, Any]:
         """A prediction as JSON (numpy arrays allowed): ``{"ranking": ..., "trace": ...}``.
 
-        ``cost``, where present, holds figures that are averaged per example: ``{"llm_calls": 4,
-        "prompt_tokens": 9000, "retrievals": 4}``. The names id, seed, x, status, metrics, seconds and error
-        are the runner's own.
+        ``cost``, if present, holds figures that are averaged per example: ``{"llm_calls": 4, "prompt_tokens":
+        9000, "retrievals": 4}``. The names id, seed, x, status, metrics, seconds and error are reserved for
+        the runner.
         """
         ...
 
     def score(self, record: Mapping[str, Any], gold: Any) -> dict[str, float]:
-        """The example's values, from what :meth:`encode` returned, fresh or read back from a file.
+        """The example's values, from the result of :meth:`encode`, new or read from a file.
 
-        A measure that does not apply is left out. It is called again when results are resumed, so a
-        changed measure never mixes with old values.
+        A measure that does not apply is left out. Resumed results are scored again, so that a changed measure
+        never mixes with old values.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands, over all rows and seeds. ``calls``: model calls of this session so far."""
+    """The progress of a run, over all rows and seeds. ``calls``: model calls in this session."""
 
     row: str
     seed: int

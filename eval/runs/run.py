@@ -40,13 +40,12 @@ MANY = 0.1
 
 @dataclass(eq=False)
 class Run:
-    """Everything a run measured.
+    """The results of a run.
 
-    ``resumed``: how many of its (row, seed, example) units an earlier session had done. ``sources`` says
-    where the records of a row lie that comes from another folder (:func:`joined`): folder and name there.
-    ``codec`` names how its records are written; ``notes`` are lines to show below its table. ``declared``
-    are the rows that its experiment names for a purpose (``baseline``, ``no_rag``), as the file has them:
-    where there are several models, each has such a row.
+    ``resumed``: how many of its (row, seed, example) units an earlier session finished. ``sources``: for rows
+    from another folder (:func:`joined`), the folder and the name there. ``codec``: how its records are
+    written. ``notes``: lines below its table. ``declared``: the rows that its experiment declares for a
+    purpose (``baseline``, ``no_rag``), as in the file; with several models, each has such a row.
     """
 
     experiment: str
@@ -66,11 +65,11 @@ class Run:
         """Read a run folder, finished or not.
 
         Args:
-            path: the folder that ``--out`` named.
-            codec: scores the records again; None takes the values as they were scored.
+            path: the folder given by ``--out``.
+            codec: scores the records again; None uses the stored values.
 
         Raises:
-            InputError: it is no run folder, of another version, or damaged.
+            InputError: it is not a run folder, has another version, or is damaged.
         """
         folder = RunFolder(path)
         manifest = folder.manifest()
@@ -111,7 +110,7 @@ class Run:
 
     @cached_property
     def measures(self) -> list[str]:
-        """Every measure of any row, in the order of the table."""
+        """Every measure of any row, in table order."""
         return list(dict.fromkeys(m for row in self.rows for m in row.values))
 
     @cached_property
@@ -122,9 +121,9 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """``{"experiment", "data", "rows": [{"row", "n", "failed", "R@1", ..., "intervals", "cost"}]}``.
 
-        ``n`` is the number of examples, ``failed`` counts over seeds (and so does ``fell_back``: examples on
-        which a reply of the model was no use), ``cost`` holds means per example.
-        Nothing in it depends on the clock or on the order in which examples finished.
+        ``n`` is the number of examples. ``failed`` and ``fell_back`` (examples with an unusable reply of the
+        model) count over seeds. ``cost`` holds means per example. Nothing depends on the clock or on the
+        order in which examples finish.
         """
         rows = []
         for row in self.rows:
@@ -153,10 +152,10 @@ class Run:
         """Row ``a`` minus row ``b``, paired by example, resampling source contexts.
 
         Args:
-            measures: which; by default all that both rows have.
+            measures: the measures; default all that both rows have.
 
         Raises:
-            InputError: a row or measure that is not there.
+            InputError: an unknown row or measure.
         """
         first, second = self[a], self[b]
         shared = [m for m in first.values if m in second.values]
@@ -173,8 +172,9 @@ class Run:
         return Comparison(a, b, differences, counts)
 
     def marks(self, baseline: str) -> dict[str, dict[str, Mark]]:
-        """By measure and row: ``+`` or ``-`` where the row differs from the baseline at the level ``ALPHA``
-        after Holm's correction across rows."""
+        """By measure and row: ``+`` or ``-`` if the row differs from the baseline at the level ``ALPHA``
+        after Holm's correction across rows.
+        """
         others = [row.name for row in self.rows if row.name != baseline]
         found = {name: self.compare(name, baseline) for name in others}
         marks: dict[str, dict[str, Mark]] = {}
@@ -188,15 +188,15 @@ class Run:
         return marks
 
     def table(self, baseline: str | None = None, intervals: bool = False, best: bool = True) -> Table:
-        """The run as the paper's table; it shows itself in a notebook.
+        """The run in the form of the paper's table; notebooks display it.
 
         Args:
-            baseline: the row that marks refer to; by default the run's own.
+            baseline: the row that marks refer to; default the run's own.
             intervals: show each value's 95% interval.
             best: set the best value of each column in bold.
 
         Raises:
-            InputError: the baseline is no row of this run.
+            InputError: the baseline is not a row of this run.
         """
         summary = self.summary()["rows"]
         baseline = baseline or self.baseline
@@ -265,7 +265,7 @@ class Run:
 
     @property
     def unusable(self) -> bool:
-        """Whether nothing of it says anything: every example of every row failed or fell back."""
+        """Whether every example of every row failed or fell back."""
         return all(row.unusable == 1.0 for row in self.rows)
 
     def __repr__(self) -> str:
@@ -283,8 +283,9 @@ class Run:
         return orjson.dumps(whole, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
     def values(self) -> Iterator[dict[str, Any]]:
-        """One flat dict a row, seed and example: row, seed, id, cluster, groups, status, measures, costs,
-        seconds."""
+        """One flat dict per row, seed and example: row, seed, id, cluster, groups, status, measures, costs,
+        seconds.
+        """
         for row in self.rows:
             for s, seed in enumerate(row.seeds):
                 for i, example in enumerate(self.examples):
@@ -328,7 +329,7 @@ class Run:
 
 
 def _declared(path: Path) -> dict[str, str]:
-    """The rows that a resolved experiment names for a purpose; none where the run has no such file."""
+    """The rows that a resolved experiment declares for a purpose; empty if the run has no such file."""
     if not path.is_file():
         return {}
     table = read_toml(path)

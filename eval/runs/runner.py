@@ -1,8 +1,8 @@
-"""Run rows over examples: concurrently, resumably, and with every failure on record.
+"""Run rows over examples: in parallel, resumably, and with every failure recorded.
 
-The unit of work is (row, seed, example). Programs run in worker threads; this module's thread alone
-writes. One example's exception is a result like any other: status ``failed``, every measure 0. Only what
-holds for every example (no model) ends the run.
+The unit of work is (row, seed, example). Programs run in worker threads; only this module's thread writes. An
+example's exception is a result: status ``failed``, every measure 0. Only an error that affects every example
+(no model) ends the run.
 """
 
 from __future__ import annotations
@@ -80,30 +80,30 @@ def run(
 ) -> Run:
     """Run every row on every example and return the results.
 
-    With ``out``, each finished example is on disk at once; the same call after a crash, a kill or Ctrl-C
-    goes on where it stopped and ends with the same ``summary.json``.
+    With ``out``, each finished example is on disk at once. After a crash, a kill or Ctrl-C, the same call
+    continues and ends with the same ``summary.json``.
 
     Args:
         rows: the systems; names must be unique.
         examples: the facts or questions; ids must be unique.
         codec: how this family's predictions are recorded and scored.
         out: the run folder (see :mod:`abduce.eval.runs.folder`); None keeps everything in memory.
-        concurrency: examples in flight at once, at least 1. With 1 everything runs in this thread.
-        retry_failed: do examples again that failed in an earlier session, are incomplete (whose judge could
-            not be asked), or fell back because a reply was no use; an incomplete one that fails now stays.
+        concurrency: examples in parallel, at least 1. With 1 everything runs in this thread.
+        retry_failed: run examples again that failed, are incomplete (their judge could not be asked), or fell
+            back because a reply was unusable. If an incomplete one now fails, the old result stays.
         experiment: the experiment's name, for the summary.
-        data: what the examples are, for the summary ("finance test").
-        fingerprint: of everything that all examples share and no row's settings name.
+        data: the examples' name, for the summary ("finance test").
+        fingerprint: covers everything that all examples share and no row's settings name.
         resolved: the text of ``resolved.toml``.
         baseline: the row that others are compared with.
-        keep: without ``out``, keep whole records, so that :meth:`Run.records` can return them.
-        ids: of the inventory or corpus: records name these by number.
+        keep: keep whole records without ``out``, so that :meth:`Run.records` can return them.
+        ids: ids of the inventory or corpus; records refer to them by number.
         on_progress: called in this thread, at the start and after each example.
-        on_note: called with one line where something is worth knowing (repaired file, changed settings).
+        on_note: called with one line per note (repaired file, changed settings).
 
     Raises:
-        InputError: no rows or examples, a name or id twice, a folder that cannot be used (locked, of
-            another version, read-only, damaged), a full disk. What was finished is kept.
+        InputError: no rows or examples, a duplicate name or id, an unusable folder (locked, of another
+            version, read-only, damaged), a full disk. Finished examples are kept.
     """
     _check(rows, examples, concurrency, baseline)
     note = on_note or (lambda _: None)
@@ -181,7 +181,7 @@ def _open_log(
 
 
 def _resume(work: _Work, log: RunLog, examples: Sequence[Example], codec: Codec) -> None:
-    """Take over what earlier sessions finished; the latest line of an example wins."""
+    """Take over finished examples of earlier sessions; the latest line of an example counts."""
     places: dict[str, int] = {}
     with readable(log.path):
         for record in log.records():
@@ -276,7 +276,7 @@ class _Session:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _attempt(self, task: _Task) -> _Done:
-        """Run one example; whatever it raises becomes its record. Runs in a worker thread."""
+        """Run one example in a worker thread; any exception becomes its record."""
         example, started = task.example, time.perf_counter()
         inputs = dict(example.inputs)
         if task.work.row.takes_gold:
@@ -305,7 +305,7 @@ class _Session:
             return _Done(task, Outcome({}, {}, seconds, reason, began=began), self._line(task, record))
 
     def _line(self, task: _Task, record: Mapping[str, Any]) -> bytes:
-        """The record as it is kept: in the row's file, in memory, or not at all."""
+        """Store the record in the row's file, in memory, or not at all."""
         if task.work.log is not None:
             return write_line(record, task.work.log.names)
         return dumps(record) if self.keep else b""
@@ -353,7 +353,7 @@ class _Session:
 
 
 def _failures(works: Sequence[_Work]) -> Iterator[bytes]:
-    """A line for each example that has failed and not succeeded since, in the order of the run."""
+    """One line per example that failed and has not succeeded since, in run order."""
     for work in works:
         for seed, id_, error in work.outcomes.failures():
             yield dumps({"row": work.row.name, "seed": seed, "id": id_, **error})

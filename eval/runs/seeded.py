@@ -1,4 +1,4 @@
-"""A program called under a seed."""
+"""Run a program with a seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Seeded:
-    """A program called under a seed: its samples take the rollouts of that seed."""
+    """Runs a program with a seed: its samples use that seed's rollouts."""
 
     def __init__(self, program: Callable[..., Any], seed: int) -> None:
         self.program, self.seed = program, seed

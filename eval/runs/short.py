@@ -1,7 +1,7 @@
-"""Records without what follows from the rest: a fused pool, the final ranking, ids that stand elsewhere.
+"""Records without redundant parts: fused pools, final rankings, repeated ids.
 
-:func:`shortened` leaves out only what :func:`whole` puts back to the last digit; it tries, and what does
-not come out the same is kept as it is.
+:func:`shortened` leaves out only what :func:`whole` restores exactly; it checks this, and keeps any other
+part.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def shortened(record: Mapping[str, Any]) -> Record:
 
 
 def whole(record: Record) -> Record:
-    """The record that :func:`shortened` was given (changed in place)."""
+    """The record given to :func:`shortened` (changed in place)."""
     trace = record.get("trace")
     if not isinstance(trace, dict) or "rankings" not in trace:
         return record
@@ -64,7 +64,7 @@ def whole(record: Record) -> Record:
 
 
 def _fused(trace: Mapping[str, Any]) -> Pool | None:
-    """The fusion of a trace's rankings under its own settings; None where they name none."""
+    """The fusion of a trace's rankings with its own settings; None if it has none."""
     config = _config(orjson.dumps(trace["settings"], option=orjson.OPT_SORT_KEYS))
     if config is None:
         return None

@@ -14,7 +14,7 @@ MAX_STATE = 64 * 2**20
 
 
 def state_fingerprint(path: Path) -> str:
-    """A digest of a compiled state; another state never reuses results.
+    """A digest of a compiled state; results of another state are never reused.
 
     Raises:
         InputError: the file is not there.

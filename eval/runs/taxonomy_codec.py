@@ -81,8 +81,9 @@ class TaxonomyCodec:
 
 
 def pools(record: Mapping[str, Any]) -> list[set[str]]:
-    """The pools U of a record, each the union of rankings: one, or one per hypothesis where each was ranked
-    alone (of a chosen one: its own)."""
+    """The pools U of a record, each the union of rankings: one, or one per hypothesis if each was ranked
+    separately (for a chosen hypothesis, only its own).
+    """
     trace = record["trace"]
     names, chosen = trace["ids"], trace["notes"].get("chosen_hypothesis")
     if record.get("alternatives"):

@@ -1,4 +1,4 @@
-"""Runs and qrels in TREC's text formats, for every tool that reads them.
+"""Runs and qrels in TREC's text formats.
 
 A run line is ``query Q0 document rank score tag``; a qrels line is ``query 0 document grade``. TREC tools
 sort by score in single precision and break ties in their own ways, so a written score is lowered by

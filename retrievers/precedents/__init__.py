@@ -1,1 +1,1 @@
-"""Already-tagged facts, indexed: the nearest ones vote."""
+"""An index of already-tagged facts; the nearest ones vote."""

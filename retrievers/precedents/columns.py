@@ -1,4 +1,4 @@
-"""Precedents in columns of numbers: what makes two of them the same voter."""
+"""Precedents as columns of numbers; equal rows are one voter."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ _DECLARED = re.compile(r"[^ ]+ [^ ]+ (\d{4}-\d\d-\d\d)( amended)?")
 
 
 def declared_end(filing_id: str | None) -> str:
-    """The end of the period (ISO) that a filing's id declares (``ACMEINC 10-K 2024-12-31``); empty where it
-    declares none."""
+    """The end of the period (ISO) in a filing's id (``ACMEINC 10-K 2024-12-31``); empty if there is none."""
     match = _DECLARED.fullmatch(filing_id or "")
     return match[1] if match else ""
 
@@ -38,7 +37,7 @@ class Tagged(NamedTuple):
 
 @dataclass
 class CodeBook:
-    """Values as numbers, in the order they come."""
+    """Numbers for values, in order of arrival."""
 
     numbers: dict[Any, int] = field(default_factory=dict)
 
@@ -64,7 +63,7 @@ KEPT = (*COLUMNS[: -len(KIND)], "kind")
 
 
 class Shown(NamedTuple):
-    """A precedent as people see it. ``where`` is its row header, or what stands around a mention."""
+    """A precedent for display. ``where`` is its row header, or the text around a mention."""
 
     fact_id: str
     filing_id: str
@@ -80,7 +79,7 @@ class Shown(NamedTuple):
 
 
 class SameValues(NamedTuple):
-    """Which groups have a figure of a company: hashes of both, ascending, and the group of each."""
+    """Which groups have a given figure of a company: hashes of both, ascending, and each group."""
 
     keys: npt.NDArray[np.uint32]
     groups: npt.NDArray[np.int32]
@@ -110,10 +109,10 @@ _NO_LETTER = re.compile(r"[\W_]+")
 
 
 def content_key(text: str, table: bool = False) -> bytes:
-    """What tells the texts of source contexts apart: a hash of their letters and digits, in their order.
+    """A key of a source context's text: a hash of its letters and digits, in order.
 
-    Another copy of a text (line ends, white space, Unicode form, kinds of quotation marks; of a ``table`` its
-    markup too) has the same key. Empty for a text that has none of them, which tells nothing.
+    Copies of a text have the same key, whatever their line ends, white space, Unicode form and quotation
+    marks (for a ``table`` also markup). Empty for a text without letters and digits.
     """
     shown = html.unescape(_MARKUP.sub(" ", text)) if table else text
     letters = _NO_LETTER.sub("", unicodedata.normalize("NFC", shown))
@@ -123,8 +122,9 @@ def content_key(text: str, table: bool = False) -> bytes:
 
 
 class Pages:
-    """The source contexts of precedents. One of a tags file is known by the windows that its lines show:
-    each text of an id is a page of its own, and has its own tokens."""
+    """The source contexts of precedents. Those of a tags file are known only by the windows in its lines:
+    each distinct text of an id is a separate page with its own tokens.
+    """
 
     def __init__(self) -> None:
         self.tokens: dict[str, list[Tokens]] = {"context": [], "preceding": []}
@@ -146,7 +146,9 @@ class Pages:
 
 
 class Places:
-    """The codes of loci. Cells of a row share its header, cells of a column its header: each is read once."""
+    """Codes of loci. Cells of a row share the row header, and cells of a column the column header; each is
+    read once.
+    """
 
     def __init__(self, codes: Mapping[str, CodeBook]) -> None:
         self._codes = [codes[name] for name in FIELDS]

@@ -1,4 +1,4 @@
-"""Companies by their names: one number for all spellings of one, looked up without a scan."""
+"""Companies by name: one number for all spellings of a company, found without a scan."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .loci import company_key, spellings
 class Companies:
     """Companies by key; spellings of the same company share a number.
 
-    A key is looked up under every spelling that it may have been entered by, so that neither entering nor
-    finding takes longer where there are more companies.
+    A key is looked up under every spelling that may have been entered, so time does not grow with the number
+    of companies.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Companies:
         self._missed: set[str] = set()
 
     def code(self, name: str | None) -> int:
-        """The number of a company, which is entered where it is new."""
+        """The number of a company; a new company is added."""
         key = company_key(name or "")
         number = self._numbers.get(key)
         if number is None:
@@ -31,17 +31,18 @@ class Companies:
         return number
 
     def entered(self) -> dict[str, int]:
-        """Every key with its number, in the order that they were entered."""
+        """Every key with its number, in order of entry."""
         return {key: self._numbers[key] for key in sorted(self._places, key=self._places.__getitem__)}
 
     def enter_all(self, numbers: Mapping[str, int]) -> None:
-        """Enter keys with their numbers, as :meth:`entered` gives them."""
+        """Add keys with their numbers, as returned by :meth:`entered`."""
         for key, number in numbers.items():
             self._enter(key, number)
 
     def unite(self, name: str, other: str) -> None:
-        """Take two names for the same company, whatever they look like (a ticker and a name). Do it before
-        numbers are given out: those of ``other`` change."""
+        """Treat two names as the same company, even if they look different (a ticker and a name). Call it
+        before numbers are used, because those of ``other`` change.
+        """
         number, was, key = self.code(name), self.code(other), company_key(other)
         self._numbers = {k: number if n == was else n for k, n in self._numbers.items()}
         self._enter(key, number)
@@ -54,17 +55,18 @@ class Companies:
 
     @property
     def unknown(self) -> int:
-        """The number of those that do not say whose they are; -2 where there are none."""
+        """The number of precedents without a company name; -2 if there are none."""
         return self._numbers.get("", -2)
 
     @property
     def named(self) -> bool:
-        """Whether any says whose it is."""
+        """Whether any company is named."""
         return any(self._numbers)
 
     def find(self, name: str | None) -> int:
-        """The number of a company, or -1 where no precedent is of it or there is no name. Of several that it
-        may be, it is the one entered first."""
+        """The number of a company, or -1 if no precedent is of it or the name is empty. If several match, the
+        first entered.
+        """
         key = company_key(name or "")
         if not key or key in self._missed:
             return -1

@@ -1,12 +1,12 @@
 """Precedents: already-tagged facts, searched by locus, that vote for their concepts.
 
-Every precedent gets a log-linear score: a weighted sum of how alike the two loci are (innermost header, whole
-header chain, column header, table or passage, the text above it) and of what else they share (the company,
+Every precedent gets a log-linear score: a weighted sum of the similarities of the two loci (innermost header,
+whole header chain, column header, table or passage, the text above it) and of other agreements (the company,
 the value, the kind of period, the number of digits). The best ``neighbours`` vote with ``exp(score)``; a
-concept's score is its share of the votes. Never is a precedent of the fact's own filing or source context
-used, nor one of the same text where either does not say its filing; scope ``others`` also leaves out every
-precedent of the fact's company, and those that do not say whose they are; scope ``own`` those of its filings
-whose declared period ended after that of the fact's filing.
+concept's score is its share of the votes. Precedents of the fact's own filing or source context never vote,
+nor do those of the same text if either names no filing. Scope ``others`` also leaves out precedents of the
+fact's company, and those without a company name. Scope ``own`` leaves out the company's filings whose period
+ended after that of the fact's filing.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ __all__ = ["Neighbour", "Precedents", "Scope", "Tagged", "Vote", "Weights"]
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A precedent as evidence: its concept, where it stands (``where`` is its row header, or what stands
-    around a mention), its share of the votes (``weight``), and how alike it is."""
+    """A precedent as evidence: its concept, its place (``where`` is its row header, or the text around a
+    mention), its share of the votes (``weight``), and its similarity.
+    """
 
     concept: str
     fact_id: str
@@ -53,13 +54,13 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class Vote:
-    """How the precedents voted for the concept of one fact.
+    """The votes of the precedents for one fact.
 
-    ``voters`` are groups of equal precedents, ``of`` the shelves that they stand on, by number, and
-    ``weights`` their votes; ``alike`` says how alike the loci are (:meth:`.shelf.Shelf.alike`), ``decided``
-    which precedents are decisions of the fact's own company (:meth:`.shelf.Shelf.decided`). All are of shape
-    (n,). ``allowed`` is how many groups were allowed to vote; ``fell_back`` says that the datatype was
-    missing or unknown, so that all were.
+    ``voters`` are groups of equal precedents, ``of`` the numbers of their shelves, and ``weights`` their
+    votes. ``alike`` is the similarity of the loci (:meth:`.shelf.Shelf.alike`); ``decided`` marks decisions
+    of the fact's own company (:meth:`.shelf.Shelf.decided`). All have shape (n,). ``allowed`` is the number
+    of groups that were allowed to vote. ``fell_back``: the datatype was missing or unknown, so groups of all
+    datatypes were.
     """
 
     fact: Fact
@@ -109,7 +110,7 @@ class Vote:
         return Ranking(ids[order].tolist(), share[order], kept, self.allowed, self.fell_back)
 
     def nearest(self, n: int = 3, distinct: bool = True) -> list[Neighbour]:
-        """The nearest precedents themselves, best first; where ``distinct``, one per concept."""
+        """The nearest precedents, best first; with ``distinct``, one per concept."""
         found: list[Neighbour] = []
         seen: set[str] = set()
         total = float(self.weights.sum())
@@ -135,15 +136,15 @@ class Precedents:
     """An index of already-tagged facts.
 
     Args:
-        tagged: facts with their concepts; at least one. Ids of concepts are without a namespace.
-        neighbours: how many precedents vote, at least 1.
+        tagged: facts with their concepts, at least one. Concept ids have no namespace.
+        neighbours: the number of precedents that vote, at least 1.
         weights: by modality (``table``, ``text``); :data:`TABLE` and :data:`TEXT` where not given, and
             :data:`MENTION` for texts whose values are words.
-        united: pairs of names of one company that do not look it (a ticker and a name).
+        united: pairs of names of the same company that look different (a ticker and a name).
 
-    ``nameless`` is how many do not say whose they are: where a fact does, scope ``others`` leaves them out,
-    as they may be its company's. Where neither facts nor precedents name companies (notes), companies play
-    no part.
+    ``nameless`` counts precedents without a company name. If the fact has a company, scope ``others`` leaves
+    them out, because they may be of the same company. If neither facts nor precedents name companies (notes),
+    companies have no effect.
 
     A ranking's components are ``share`` (of the votes, in [0, 1]; also the score), ``companies`` and
     ``precedents`` (how many of each voted for the concept), ``alike`` and ``decided`` (of its best voter, see
@@ -190,11 +191,11 @@ class Precedents:
         neighbours: int = 300,
         left_out: Iterable[str] = (),
     ) -> Precedents:
-        """An index of shelves that are at hand, each with its modality and weights.
+        """An index from existing shelves, each with its modality and weights.
 
         Args:
             shelves: at least one.
-            size, nameless: how many precedents there are, and how many do not say whose they are.
+            size, nameless: the number of precedents, and of those without a company name.
             neighbours: how many vote.
             left_out: filings that never vote.
         """
@@ -206,7 +207,7 @@ class Precedents:
         return made
 
     def beside(self, other: Precedents) -> Precedents:
-        """Both together; the best of all vote."""
+        """Both indexes together; the best precedents of all vote."""
         return self.of_shelves(
             [*self.shelves, *other.shelves],
             self.size + other.size,
@@ -216,7 +217,7 @@ class Precedents:
         )
 
     def without(self, filings: Iterable[str]) -> Precedents:
-        """The same index, in which these filings never vote."""
+        """The same index without the votes of these filings."""
         return self.of_shelves(
             self.shelves, self.size, self.nameless, self.neighbours, self.left_out | set(filings)
         )
@@ -229,7 +230,7 @@ class Precedents:
 
     @property
     def concepts(self) -> set[str]:
-        """Every concept that some precedent has."""
+        """Every concept of some precedent."""
         return {c for _, shelf, _ in self.shelves for c in shelf.concepts}
 
     def knows(self, company: str | None) -> bool:
@@ -238,7 +239,8 @@ class Precedents:
 
     def seen(self, fact: Fact, concept: str) -> dict[str, bool]:
         """What others' precedents have of a fact: its ``concept``, and its innermost ``header`` or its
-        ``mention`` (neither, where it has no words, and for numbers in texts)."""
+        ``mention`` (neither for a header without words or a number in text).
+        """
         found = [
             shelf.seen(fact, locus_of(fact), concept, self.left_out)
             for modality, shelf, _ in self.shelves
@@ -253,19 +255,20 @@ class Precedents:
 
         Args:
             fact: needs its locus and context; ``filing_id`` and ``company`` decide what is left out.
-            k: at most so many concepts, at least 1.
+            k: the most concepts, at least 1.
             scope: ``others`` leaves out the fact's company, ``own`` only its filing and later ones.
 
         Raises:
-            ValueError: ``k`` below 1, or another scope.
+            ValueError: ``k`` below 1, or an unknown scope.
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         return self.vote(fact, scope).ranking(k)
 
     def vote(self, fact: Fact, scope: Scope = "others") -> Vote:
-        """Let the nearest precedents vote; see :meth:`rank`. Where none shares a word with the fact, nobody
-        does."""
+        """Let the nearest precedents vote; see :meth:`rank`. If none shares a word with the fact, there are
+        no votes.
+        """
         if scope not in ("others", "own"):
             raise ValueError(f"the scope is 'others' or 'own', not {scope!r}")
         chosen = [(shelf, weights) for modality, shelf, weights in self.shelves if modality == fact.modality]
@@ -309,7 +312,7 @@ class Precedents:
 
 
 def _text_weights(tagged: Sequence[Tagged]) -> Weights:
-    """Worded mentions are compared by their own words, numbers by their surroundings."""
+    """Worded mentions are compared by their words, numbers by the text around them."""
     worded = sum(any(c.isalpha() for c in t.fact.value) for t in tagged)
     return MENTION if worded > len(tagged) / 2 else TEXT
 
@@ -322,7 +325,7 @@ def _most(concepts: npt.NDArray[Any], values: Floats, n: int) -> Floats:
 
 
 def _tally(concepts: npt.NDArray[Any], votes: Floats, n: int, contexts: npt.NDArray[Any] | None) -> Floats:
-    """The votes of each concept; where ``contexts`` are given, only the largest of each counts."""
+    """The votes of each concept; with ``contexts``, only the largest vote per context counts."""
     if contexts is None:
         total: Floats = np.bincount(concepts, weights=votes, minlength=n).astype(np.float64)
         return total

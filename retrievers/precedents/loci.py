@@ -1,4 +1,4 @@
-"""What identifies the locus of a fact, normalised so that loci of different filings can be compared."""
+"""The normalised locus of a fact, for comparing loci of different filings."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ Tokens = tuple[str, ...]
 
 @lru_cache(maxsize=200_000)
 def _word(run: str) -> Tokens:
-    """The tokens of a run between spaces, without whatever has digits in it."""
+    """The tokens of a run between spaces, without tokens with digits."""
     if not _LETTER.search(run):
         return ()
     return tuple(dict.fromkeys(tok(_WITH_DIGIT.sub(" ", run))))
 
 
 def words(text: str) -> list[str]:
-    """Tokens of a text without numbers and whatever has digits in it (dates, footnote marks, years)."""
+    """Tokens of a text without tokens with digits (numbers, dates, footnote marks, years)."""
     return [t for run in text.split() for t in _word(run)]
 
 
@@ -80,7 +80,7 @@ def row_tokens(row_header: str) -> tuple[Tokens, Tokens]:
 
 @lru_cache(maxsize=50_000)
 def column_tokens(column_header: str) -> tuple[Tokens, int]:
-    """The distinct tokens of a column header, and what it says of time."""
+    """The distinct tokens of a column header, and its kind of period."""
     return _distinct(column_header), period_of(column_header)
 
 
@@ -130,7 +130,7 @@ def digits_of(fact: Fact) -> int:
 
 
 def mention_tokens(value: str) -> Tokens:
-    """Tokens of a worded value: its words, pairs of neighbouring words, and the beginnings of words."""
+    """Tokens of a worded value: its words, pairs of adjacent words, and word beginnings."""
     if not _LETTER.search(value):
         return ()  # a number, which has no words
     found = words(value)
@@ -139,7 +139,7 @@ def mention_tokens(value: str) -> Tokens:
 
 
 def period_of(column: str) -> int:
-    """What a column header says of time: 1 a duration, 2 an instant, 3 a bare year, 0 nothing."""
+    """The kind of period in a column header: 1 a duration, 2 an instant, 3 a bare year, 0 none."""
     if _DURATION.search(column):
         return 1
     if _INSTANT.search(column):
@@ -154,7 +154,7 @@ def context_tokens(text: str, table: bool) -> Tokens:
 
 
 def value_key(value: str) -> str:
-    """A value's digits without signs and separators, for finding the same figure again."""
+    """A value's digits without signs and separators, for finding the same figure."""
     return _NO_FIGURE.sub("", value)
 
 
@@ -163,10 +163,10 @@ _CUT = 8
 
 @lru_cache(maxsize=20_000)
 def company_key(name: str) -> str:
-    """A company's name as it is compared: letters and digits of any script, upper case, without accents, cut
-    to 8.
+    """A company's name for comparison: letters and digits of any script, upper case, without accents, cut to
+    8.
 
-    So ``Apple Inc.`` is ``APPLEINC``. Cut names are how the data sets write companies.
+    ``Apple Inc.`` becomes ``APPLEINC``; the data sets also cut company names to 8.
     """
     plain = unicodedata.normalize("NFKD", name).upper()
     return "".join(c for c in plain if c.isalnum())[:_CUT]
@@ -178,8 +178,9 @@ _FORMS = frozenset(
 
 
 def same_company(a: str, b: str) -> bool:
-    """Whether two names, cut or whole, are the same company's; a leading THE does not count (``THEBOEIN`` and
-    ``BOEINGCO``), nor what one alone says of its legal form (``APPLE`` and ``APPLEINC``)."""
+    """Whether two names, cut or whole, are of the same company. A leading THE is ignored (``THEBOEIN`` and
+    ``BOEINGCO``), and so is a legal form that only one has (``APPLE`` and ``APPLEINC``).
+    """
     return _same_keys(company_key(a), company_key(b))
 
 

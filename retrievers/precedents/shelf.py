@@ -1,4 +1,4 @@
-"""The precedents of one modality, in columns: who may vote, and with what score."""
+"""The precedents of one modality in columns: which may vote, and their scores."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ V = TypeVar("V")
 
 
 class Shelf:
-    """Precedents of one modality. Equal ones (a row's cells of several dates) are one group.
+    """Precedents of one modality. Equal ones (a row's cells of several dates) form one group.
 
     Args:
         columns: :data:`KEPT`, each of shape (groups,).
@@ -52,8 +52,8 @@ class Shelf:
         values: the figures of companies.
         shown: the first precedent of each group.
         companies: the numbers of companies.
-        latest: the latest taxonomy year; 0: none is known.
-        decides: whether they are a person's decisions, or what a company filed; not a collection.
+        latest: the latest taxonomy year; 0: unknown.
+        decides: whether they are decisions of a person or a company's filing, rather than a collection.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Shelf:
 
     @classmethod
     def of(cls, tagged: Sequence[Tagged], companies: Companies) -> Shelf:
-        """The shelf of some precedents, at least one."""
+        """The shelf of precedents, at least one."""
         codes = {name: CodeBook() for name in COLUMNS}
         groups: dict[tuple[int, ...], int] = {}
         shown: list[Shown] = []
@@ -117,9 +117,9 @@ class Shelf:
         )
 
     def allowed(self, fact: Fact, scope: Scope, memo: Memo, left_out: frozenset[str] = frozenset()) -> Voters:
-        """The groups that may vote; never those of the filings ``left_out``.
+        """The groups that may vote, without those of the filings ``left_out``.
 
-        A fact that does not say whose it is has no company that scope ``others`` could leave out.
+        If the fact has no company, scope ``others`` leaves no company out.
         """
         codes = self.codes
         named = bool(company_key(fact.company or ""))
@@ -209,8 +209,9 @@ class Shelf:
     def shares_words(
         self, fact: Fact, locus: LocusTokens, voters: Voters, weights: Weights, memo: Memo
     ) -> bool:
-        """Whether any of some groups has a word of a fact: in its headers, its mention or its surroundings,
-        as far as they count; where no words count, they are not asked for."""
+        """Whether any of some groups shares a word with a fact, in headers, mention or surrounding text, as
+        far as these have weight. True if no words have weight.
+        """
         near = memo.context(fact)
         compared = [(name, name, getattr(locus, name)) for name in FIELDS]
         compared += [("context", "page", near.text), ("preceding", "page", near.above)]
@@ -224,7 +225,7 @@ class Shelf:
     def alike(
         self, locus: LocusTokens, groups: npt.NDArray[np.int64], weights: Weights, memo: Memo
     ) -> Similarities:
-        """How alike the loci of some groups are to one, in [0, 1].
+        """The similarity, in [0, 1], of the loci of some groups to one locus.
 
         By the mention where mentions are words, by the innermost header or the whole chain, whichever is more
         alike, in tables; 1 for numbers in texts, whose surroundings are never alike.
@@ -237,8 +238,9 @@ class Shelf:
         return most
 
     def seen(self, fact: Fact, locus: LocusTokens, concept: str, left_out: frozenset[str]) -> dict[str, bool]:
-        """Whether precedents of other companies, and of no filing that is left out, have a fact's header (or
-        mention) and a concept."""
+        """Whether precedents of other companies, outside the left-out filings, have a fact's header (or
+        mention) and a concept.
+        """
         columns, filings = self.columns, self.codes["filing"]
         others = columns["company"] != (self.companies.find(fact.company) if fact.company else -1)
         for name in (*left_out, fact.filing_id):
@@ -253,8 +255,9 @@ class Shelf:
     def decided(
         self, fact: Fact, locus: LocusTokens, groups: npt.NDArray[np.int64], memo: Memo
     ) -> npt.NDArray[np.bool_]:
-        """Which groups are of the fact's company and have its chain of headers (a mention's words, or what
-        surrounds it) and its kind of period."""
+        """The groups of the fact's company with the same header chain (or a mention's words or surrounding
+        text) and the same kind of period.
+        """
         company = self.companies.find(fact.company) if self.decides else -1
         name = "mention" if locus.mention else "chain"
         place = self.sets[name].find(getattr(locus, name)) if company >= 0 and getattr(locus, name) else -1
@@ -268,8 +271,9 @@ class Shelf:
 
 
 class Voters:
-    """Groups that may vote (``groups``, shape (n,)) and their columns. ``fell_back`` says that the datatype
-    is missing or unknown, so that groups of all datatypes are among them."""
+    """Groups that may vote (``groups``, shape (n,)) and their columns. ``fell_back``: the datatype is missing
+    or unknown, so groups of all datatypes are included.
+    """
 
     def __init__(
         self, columns: Mapping[str, npt.NDArray[Any]], groups: npt.NDArray[np.int64], fell_back: bool
@@ -279,7 +283,7 @@ class Voters:
         self._own: dict[str, npt.NDArray[Any]] = {}
 
     def none(self) -> Voters:
-        """Nobody."""
+        """No groups."""
         return Voters(self._all, self.groups[:0], self.fell_back)
 
     def __len__(self) -> int:
@@ -293,8 +297,9 @@ class Voters:
 
 
 class ContextTokens(NamedTuple):
-    """What of a fact's source context is compared: the tokens of its text and of the text above it, and the
-    key of its content."""
+    """The compared parts of a fact's source context: the tokens of its text and of the text above it, and its
+    content key.
+    """
 
     text: Tokens
     above: Tokens
@@ -302,7 +307,7 @@ class ContextTokens(NamedTuple):
 
 
 class Memo(threading.local):
-    """What neighbouring facts share (a table's context, a row's header, who may vote), per thread."""
+    """Values that adjacent facts share (a table's context, a row's header, the voters), per thread."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, Tokens], Similarities] = {}
@@ -330,7 +335,7 @@ class Memo(threading.local):
 
 
 def _kept(known: dict[K, V], key: K, find: Callable[[], V], most: int) -> V:
-    """What is known under a key, found where it is not; the oldest of ``most`` is forgotten."""
+    """The cached value of a key, computed if missing; beyond ``most`` entries the oldest is dropped."""
     if key not in known:
         if len(known) >= most:
             known.pop(next(iter(known)))

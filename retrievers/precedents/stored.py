@@ -1,4 +1,4 @@
-"""An index of precedents in a folder, which opens at once: its arrays are mapped into memory."""
+"""A stored index of precedents, which opens at once because its arrays are memory-mapped."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class StoredPrecedents:
 
 
 class _Shown(Sequence[Shown]):
-    """The shown precedents of a shelf, made when they are asked for."""
+    """The display form of a shelf's precedents, built on access."""
 
     def __init__(
         self,
@@ -85,18 +85,18 @@ def write_precedents(
     source: str,
     overwrite: bool = False,
 ) -> None:
-    """Write an index as a folder: complete, or not at all.
+    """Write an index as a folder, as a whole or not at all.
 
     Args:
         index: of one source: a shelf per modality.
         filings: those of the index.
-        folder: where it will stand.
+        folder: the target folder.
         taxonomy: name and content hash of the taxonomy that its concepts are of.
         about, source: what it is made from, in one line, and a hash of the files of these.
-        overwrite: replace an index that stands there.
+        overwrite: replace an existing index.
 
     Raises:
-        InputError: the place is taken or may not be written.
+        InputError: the folder exists or cannot be written.
     """
     with writing(folder, overwrite) as writer:
         writer.manifest["collection"] = {
@@ -172,10 +172,10 @@ def _write_shelf(writer: Writer, name: str, shelf: Shelf, weights: Weights) -> N
 
 
 def open_precedents(folder: str | Path) -> StoredPrecedents:
-    """Open a folder of :func:`write_precedents`.
+    """Open a folder written by :func:`write_precedents`.
 
     Raises:
-        InputError: no such index, or one that was changed.
+        InputError: no such index, or a changed one.
     """
     stored = open_index(folder, KIND)
     with trusting(folder):

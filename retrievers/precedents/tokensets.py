@@ -17,7 +17,7 @@ class TokenSets:
     """N token sets, weighted by inverse document frequency ``log(1 + (N - df + 0.5)/(df + 0.5))``.
 
     Args:
-        sets: the token sets; repeats inside one do not count.
+        sets: the token sets; repeats in a set are ignored.
     """
 
     def __init__(self, sets: Sequence[Iterable[str]]) -> None:
@@ -63,7 +63,7 @@ class TokenSets:
 
     @cached_property
     def keys(self) -> npt.NDArray[np.uint64]:
-        """A number for each set, which says what is in it."""
+        """A number for each set that identifies its content."""
         return np.array([key_of(tokens) for tokens in self._sets], dtype=np.uint64)
 
     @cached_property
@@ -71,7 +71,7 @@ class TokenSets:
         return {key: place for place, key in enumerate(self.keys.tolist())}
 
     def find(self, tokens: Iterable[str]) -> int:
-        """The place of a set with exactly these tokens, sorted as it was; -1 where there is none."""
+        """The position of a set with exactly these tokens, in stored order; -1 if there is none."""
         return self._places.get(key_of(tokens), -1)
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ class TokenSets:
 
 
 def key_of(tokens: Iterable[str]) -> int:
-    """64 bits that say which tokens these are, in their order."""
+    """A 64-bit key of the tokens, in order."""
     text = "\x1f".join(tokens).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 

@@ -1,4 +1,4 @@
-"""How much each likeness of two loci counts in the vote of precedents."""
+"""The weight of each similarity of two loci in the vote of precedents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Weights:
-    """What each likeness adds to the logarithm of a precedent's vote.
+    """The terms of the logarithm of a precedent's vote.
 
     ``header`` to ``preceding`` and ``mention`` multiply cosines in [0, 1]; ``same_*`` are added where
     the two agree exactly; ``recency`` multiplies the years from ``Precedents.latest`` back (at most 0);

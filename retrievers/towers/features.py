@@ -1,4 +1,4 @@
-"""What a locus says, as features in blocks; each block weighs the same, however many features it has.
+"""Features of a locus in blocks; each block has the same weight, however many features it has.
 
 A table cell has blocks for its innermost row header, the chain above that, the column header, the text above
 the table, the table's words, the rows above and below, and the kind of its value. A number in running text
@@ -40,12 +40,12 @@ def blocks_of(fact: Fact) -> Blocks:
 
 
 def worded(fact: Fact) -> bool:
-    """Whether a fact is a mention whose own words say what it is."""
+    """Whether a fact is a mention in words."""
     return fact.modality == "text" and _LETTER.search(fact.value) is not None
 
 
 def header_blocks(text: str, datatype: str | None) -> Blocks:
-    """The features of a cell of which nothing but its header and datatype are known."""
+    """The features of a cell with only a header and a datatype."""
     return [_header(text), (f"v:{datatype}",)]
 
 

@@ -24,18 +24,18 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TowerSettings:
-    """How towers are trained.
+    """Training settings of towers.
 
     Args:
-        dimensions: of the common space.
-        kept: of them after training, at least 1.
+        dimensions: the size of the common space.
+        kept: dimensions after training, at least 1.
         epochs: passes over the loci.
-        batch: loci and pseudo-loci of one step.
-        pseudo: share of a batch that are pseudo-loci, in [0, 1).
-        rate, last: Adam's learning rate, and the share of it that is left at the end (it falls linearly).
-        drop, drop_free: chance that a feature, and a concept's free vector, is left out of a step.
+        batch: loci and pseudo-loci per step.
+        pseudo: share of pseudo-loci in a batch, in [0, 1).
+        rate, last: Adam's learning rate, and the share of it at the end (linear decay).
+        drop, drop_free: probability of dropping a feature, and a concept's free vector, in a step.
         sampled: concepts without tagged facts in each softmax.
-        seed: of everything that is drawn.
+        seed: the random seed.
     """
 
     dimensions: int = 128
@@ -53,7 +53,7 @@ class TowerSettings:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What towers are trained on.
+    """The training data of towers.
 
     Args:
         loci: shape (n, features).
@@ -140,9 +140,9 @@ def train_towers(
 
 
 def reduced(features: Vectors, concepts: Vectors, kept: int) -> tuple[Vectors, Vectors]:
-    """Vectors of fewer dimensions whose products are as near as can be to those of all features and all
-    concepts: shapes (features, kept) and (concepts, kept), of fewer than ``kept`` where there are not so many
-    features or concepts; as they are where they have no more."""
+    """Vectors of fewer dimensions that best preserve all products of features and concepts: shapes (features,
+    kept) and (concepts, kept). Unchanged if they have no more dimensions.
+    """
     if kept >= features.shape[1]:
         return features, concepts
     left, left_triangle = np.linalg.qr(features.astype(np.float64))
@@ -240,7 +240,7 @@ def _dropped(bags: Matrix, chance: float, draw: np.random.Generator) -> tuple[Nu
 
 
 def _compact(rows: Matrix) -> tuple[Numbers, Matrix]:
-    """A matrix over the columns that it uses, and which those are."""
+    """A matrix with only the columns that it uses, and their numbers."""
     return _over(rows.indices, rows.data, rows.indptr)
 
 

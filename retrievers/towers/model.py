@@ -1,4 +1,4 @@
-"""Trained towers: loci and concepts as vectors, kept as 8-bit integers."""
+"""Trained towers: vectors of loci and concepts, stored as 8-bit integers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Quantised:
-    """Vectors of shape (n, dimensions) as 8-bit integers, each with a scale of its own."""
+    """Vectors of shape (n, dimensions) as 8-bit integers, each with its own scale."""
 
     def __init__(self, values: Bytes, scales: Vectors) -> None:
         self.values, self.scales = values, scales
@@ -105,8 +105,9 @@ class Towers:
         return int(self.features.values.shape[1])
 
     def probabilities(self, blocks: Blocks, datatype: str | None) -> tuple[npt.NDArray[np.int64], Floats]:
-        """The rows of the datatype's concepts (of all, where none has it) and the logarithms of their
-        probabilities, in the order of the rows."""
+        """The rows of the datatype's concepts (all concepts if it has none), and the logarithms of their
+        probabilities, in row order.
+        """
         group = datatype if datatype in self.members else ""
         rows = self.members[group or ""]
         if group not in self._right:
@@ -122,7 +123,7 @@ class Towers:
 
 
 def best(scores: Floats, k: int) -> npt.NDArray[np.int64]:
-    """The places of the ``k`` best scores, best first; ties by place."""
+    """The positions of the ``k`` best scores, best first; ties by position."""
     some = np.argpartition(-scores, k - 1)[:k] if len(scores) > k else np.arange(len(scores))
     order: npt.NDArray[np.int64] = some[np.lexsort((some, -scores[some]))]
     return order

@@ -1,4 +1,4 @@
-"""Towers as a first stage: a query is read as a row header, or as a mention."""
+"""Towers as a first stage: a query counts as a row header or a mention."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .store import open_towers
 
 
 class TowerRetriever(Remade):
-    """Concepts by the towers' probability for a text of which nothing else is known.
+    """Ranks concepts by the towers' probability for a text without any context.
 
     Scores are logarithms of probabilities within the datatype. A query without a known word finds nothing.
     Safe to call from several threads.
 
     Args:
-        taxonomy: what is searched: that which the model was trained for.
+        taxonomy: the taxonomy to search, which the model was trained for.
         model: a model folder (``abduce train``).
 
     Raises:
-        InputError: no such model, or one for other concepts.
+        InputError: no such model, or a model for other concepts.
     """
 
     def __init__(self, taxonomy: Taxonomy, model: str | Path) -> None:

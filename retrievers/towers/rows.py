@@ -1,4 +1,4 @@
-"""The rows of a table as their labels: which row a cell stands in, and which stand beside it."""
+"""The rows of a table by their labels: a cell's row and the rows around it."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ def squeezed(text: str) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a cell's row stands: the labels above and below it, and its number among the rows of a block that
-    are labelled by a year alone (from 1; 0: it is not)."""
+    """The position of a cell's row: the labels above and below it, and its number in a block of rows that are
+    labelled only by years (from 1; 0: no such block).
+    """
 
     above: str = ""
     below: str = ""
@@ -56,8 +57,8 @@ class Place:
 def place_of(fact: Fact) -> Place:
     """The place of a cell's row in its table.
 
-    The row is told by its label and the cell's value; among several the one nearest to where ``row_index``
-    puts it (contexts may lack empty rows).
+    The row is found by its label and the cell's value; if several match, the nearest to ``row_index``
+    (contexts may lack empty rows).
     """
     leaf = squeezed((fact.row_header or "").rpartition(" | ")[2])
     return _place(rows_of(fact.context.text), leaf, squeezed(fact.value), fact.row_index or 0)

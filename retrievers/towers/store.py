@@ -16,7 +16,7 @@ KIND = "learned"
 
 
 def write_concepts(writer: Writer, towers: Towers) -> None:
-    """Write what all towers of a folder share: the concepts and their datatypes."""
+    """Write the data that all towers of a folder share: the concepts and their datatypes."""
     names = list(dict.fromkeys(towers.groups))
     place = {name: i for i, name in enumerate(names)}
     writer.texts("ids", TextColumn.of(towers.ids.tolist()))
@@ -43,7 +43,7 @@ def read_concepts(stored: Stored) -> tuple[list[str], list[str]]:
 
 
 def read_towers(stored: Stored, name: str, ids: Sequence[str], groups: Sequence[str]) -> Towers:
-    """The towers of a name, mapped into memory; InputError where a part is missing or does not fit."""
+    """The towers of a name, memory-mapped; InputError if a part is missing or does not fit."""
     names = stored.texts(f"{name}.names")
     concepts = stored.take(f"{name}.concepts", "int8", (len(ids), None))
     features = stored.take(f"{name}.features", "int8", (len(names), concepts.shape[1]))
@@ -61,7 +61,7 @@ def open_towers(folder: str | Path) -> tuple[Towers, bool]:
     """The full towers of a model folder, and whether their loci are worded mentions.
 
     Raises:
-        InputError: no such model, or one that was changed.
+        InputError: no such model, or a changed one.
     """
     stored = open_index(folder, KIND)
     with trusting(folder):

@@ -16,7 +16,7 @@ Matrix = Any
 
 
 class Vocabulary:
-    """Features in a fixed order; those that it does not have are passed over."""
+    """Features in a fixed order; unknown features are ignored."""
 
     def __init__(self, features: Sequence[str]) -> None:
         self.features = list(features)
@@ -27,14 +27,14 @@ class Vocabulary:
 
     @classmethod
     def of(cls, bags: Iterable[Blocks], least: int) -> Vocabulary:
-        """The features that stand in at least ``least`` of the bags, by name."""
+        """The features that occur in at least ``least`` of the bags, sorted by name."""
         counts: Counter[str] = Counter()
         for blocks in bags:
             counts.update({f for block in blocks for f in block})
         return cls(sorted(f for f, n in counts.items() if n >= least))
 
     def bag(self, blocks: Blocks) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """The columns of a bag and their weights: each block that has known features has length 1."""
+        """The columns of a bag and their weights: each block with known features has length 1."""
         columns: list[int] = []
         weights: list[float] = []
         find = self.columns.get
