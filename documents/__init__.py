@@ -1,1 +1,1 @@
-"""Documents to facts: filings, HTML pages, Markdown, CSV and Excel sheets (start at :mod:`.read`)."""
+"""Read documents as facts: filings, HTML pages, Markdown, CSV and Excel sheets (start at :mod:`.read`)."""

@@ -1,4 +1,4 @@
-"""What a document is read as: tables and paragraphs, in reading order."""
+"""The blocks of a document: tables and paragraphs, in reading order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .grid import Grid, Mark
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A passage of running text with its tagged numbers. ``place`` says where it stands (a page)."""
+    """A passage of running text with its tagged numbers. ``place`` is its position (a page)."""
 
     text: str
     marks: tuple[Mark, ...] = ()

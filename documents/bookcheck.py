@@ -1,8 +1,8 @@
-"""Whether a workbook may be loaded: its parts are read as a stream first, and nothing of them is kept.
+"""Whether a workbook may be loaded: its parts are first read as a stream, without keeping anything.
 
-A workbook is loaded whole, so what it would become is counted beforehand: cells, the cells that merged and
-linked ranges stand for, and the elements of everything else (styles, names, rules), which turn into objects.
-A document type declaration is refused, so no entity is ever expanded.
+A workbook is loaded whole, so its size in memory is estimated first: cells, the cells of merged and linked
+ranges, and the elements of everything else (styles, names, rules), which become objects. A document type
+declaration is refused, so no entity is ever expanded.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ _CHUNK = 1 << 18
 
 
 def check_book(path: Path) -> dict[str, dict[str, str]]:
-    """Refuse a file that is no zip archive, or that would become too much.
+    """Refuse a file that is not a zip archive or would become too large.
 
-    Returns its formulas that no spreadsheet has given a value yet, by part and cell; at most
-    :data:`MAX_FORMULAS`.
+    Returns its formulas without a stored value, by part and cell; at most :data:`MAX_FORMULAS`.
 
     Raises:
         InputError: no such file, not a workbook, too large, or with a document type declaration.
@@ -63,7 +62,7 @@ def check_book(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _check_sizes(path: Path, parts: list[zipfile.ZipInfo]) -> None:
-    """What the archive says of itself; a part that holds more than it says cannot be read to its end."""
+    """Check the sizes that the archive states; a part larger than stated cannot be read to its end."""
     total = sum(p.file_size for p in parts)
     worst = max((p.file_size / max(1, p.compress_size) for p in parts if p.file_size > 1_000_000), default=0)
     if total > MAX_UNPACKED or worst > MAX_RATIO or len(parts) > MAX_PARTS:
@@ -84,7 +83,7 @@ class _Count:
         self.inside = ""
 
     def part(self, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
-        """Count a part, whatever its name: a workbook may keep a sheet under any."""
+        """Count a part with any name, because a workbook may store a sheet under any name."""
         from lxml import etree
 
         self.texts = part.filename.lower().endswith("sharedstrings.xml")
@@ -141,7 +140,7 @@ class _Count:
 
 
 def _area(ref: str) -> int:
-    """Cells of a range such as ``B2:D9``; 1 for what is none."""
+    """The number of cells in a range such as ``B2:D9``; 1 for anything else."""
     from openpyxl.utils import range_boundaries
 
     try:

@@ -1,7 +1,7 @@
-"""Columns whose numbers only number the rows, or compare two others: they hold no amounts.
+"""Columns without amounts: their numbers count the rows, refer to notes, or compare two other columns.
 
-References to notes, page numbers of contents, serial and account numbers, and changes in percent are told
-from a column's heading, its values and its neighbours. A number that the document itself tags stays one.
+References to notes, page numbers of contents, serial and account numbers, and changes in percent are
+recognised by a column's heading, values and neighbours. A number that the document tags stays a value.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ NOTES, PAGES, SERIAL, ACCOUNTS, CHANGES = (
 
 @dataclass(frozen=True)
 class _Column:
-    """What begins in one grid column: ``cells`` below the headings, ``headings`` from the top."""
+    """The cells that begin in one grid column: ``cells`` below the headings, ``headings`` from the top."""
 
     col: int
     headings: list[str]
@@ -70,7 +70,7 @@ class _Column:
 
 
 def silence(grid: Grid, above: str = "") -> Grid:
-    """The grid with the cells of such columns marked (:attr:`~.grid.Cell.silent` says as what).
+    """The grid with the cells of such columns marked (:attr:`~.grid.Cell.silent` has the reason).
 
     Args:
         grid: a table.
@@ -102,7 +102,7 @@ def _numbers(cell: Cell, reason: str) -> bool:
 
 
 class _Columns:
-    """The columns in which cells begin; headings are what stands above the first row with a figure."""
+    """The columns in which cells begin; headings are the cells above the first row with a figure."""
 
     def __init__(self, grid: Grid, above: str) -> None:
         self.grid, self.above = grid, above
@@ -133,7 +133,7 @@ class _Columns:
         self.valued = valued
 
     def reasons(self) -> dict[int, tuple[str, int]]:
-        """Column to what its numbers are, and the first row that they stand in."""
+        """Column to the reason that its numbers are not amounts, and the first row of them."""
         found: dict[int, tuple[str, int]] = {}
         if self.first == len(self.grid.rows):
             return found
@@ -168,13 +168,13 @@ class _Columns:
         return CHANGES if self._changes(column, values, following) else ""
 
     def _outside(self, col: int) -> bool:
-        """Whether amounts stand beside a column, all on one side of it."""
+        """Whether all amounts are on one side of a column."""
         others = [self.valued[i] for i in (0, 1, -2, -1) if -len(self.valued) <= i < len(self.valued)]
         others = [c for c in others if c != col]
         return bool(others) and (col < min(others) or col > max(others))
 
     def _contents(self) -> _Column | None:
-        """The column of page numbers, where a table is a table of contents."""
+        """The column of page numbers, if a table is a table of contents."""
         last = next(
             (c for c in reversed(self.columns) if any(_PAGE.fullmatch(x.text) for x in c.cells)), None
         )
@@ -198,7 +198,7 @@ class _Columns:
         return last if len(pages) >= 3 and (named or chapters * 3 >= len(pages)) else None
 
     def _changes(self, column: _Column, values: Sequence[Cell], following: Sequence[Cell]) -> bool:
-        """Whether a column says by how much percent the two before it differ."""
+        """Whether a column has the change in percent between the two before it."""
         heading = " ".join(column.headings[-2:])
         numbers = [c.number for c in values if c.number is not None]
         if not numbers or not _CHANGE.search(heading):
@@ -242,7 +242,7 @@ def _serial(texts: Sequence[str]) -> bool:
 
 
 def _outline(texts: Sequence[str]) -> bool:
-    """Whether a column numbers its rows as an outline does: 10.9, 10.10, 19.1."""
+    """Whether a column numbers its rows like an outline: 10.9, 10.10, 19.1."""
     found = [_OUTLINE.fullmatch(t) for t in texts]
     numbers = [(int(m[1]), int(m[2] or 0)) for m in found if m]
     return (
@@ -253,7 +253,9 @@ def _outline(texts: Sequence[str]) -> bool:
 
 
 def _accounts(values: Sequence[Cell], heading: str) -> bool:
-    """Whether a column before the labels holds codes: whole, without groups, of one length, each but once."""
+    """Whether a column before the labels holds codes: whole numbers without groups, of one length, all
+    distinct.
+    """
     texts = [c.text for c in values]
     if not all(_CODE.fullmatch(t) for t in texts) or len(set(texts)) < len(texts):
         return False

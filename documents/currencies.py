@@ -1,4 +1,4 @@
-"""Currencies as documents write them: signs, abbreviations and ISO codes."""
+"""Currencies in documents: signs, abbreviations and ISO codes."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ _WORDS = re.compile(rf"{THOUSANDS}|{CURRENCY}|\b{CURRENCY_NAME}", re.IGNORECASE)
 
 
 def currency_code(written: str) -> str:
-    """The ISO code of a currency as it is written (``US$``, ``Rs.``, ``CHF``, ``euros``); a lone sign stands
-    for the currency that most documents mean by it.
+    """The ISO code of a written currency (``US$``, ``Rs.``, ``CHF``, ``euros``); a lone sign means its most
+    common currency.
 
     >>> currency_code("R$"), currency_code("CHF"), currency_code("Swiss francs")
     ('BRL', 'CHF', 'CHF')
@@ -124,6 +124,6 @@ def currency_code(written: str) -> str:
 
 
 def find_currency(text: str) -> str | None:
-    """The currency that a heading or a caption names (``in thousands of euros``), or None."""
+    """The currency named in a heading or caption (``in thousands of euros``), or None."""
     match = _WORDS.search(text)
     return currency_code(match[0]) if match else None

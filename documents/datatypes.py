@@ -1,7 +1,7 @@
-"""Guessing the datatype of a value from what the page shows (units row, headers, signs, digits).
+"""Guess the datatype of a value from the page (units row, headers, signs, digits).
 
-An untagged document declares no datatype; a wrong one would hide the right concept from the datatype filter,
-so None (search everything) is returned where the page gives no hint.
+An untagged document declares no datatype, and a wrong guess would hide the right concept from the datatype
+filter. So without a hint the result is None (search everything).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def guess_cell(
 
     Args:
         row, column: its header chains.
-        money, percent: whether a currency or percent sign stands with the number.
+        money, percent: whether the number has a currency or percent sign.
         figure: its digits as printed.
         surroundings: the table's other headings and the text above (units such as "(in millions)").
     """
@@ -115,7 +115,7 @@ def guess_cell(
 
 
 def _size(figure: str) -> float:
-    """How large a figure is; infinite where it is not written with a decimal point (1.234.567)."""
+    """The size of a figure; infinite if it is not written with a decimal point (1.234.567)."""
     try:
         return float(figure.replace(",", "") or 0)
     except ValueError:

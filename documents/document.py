@@ -1,4 +1,4 @@
-"""Blocks of a document to facts with their source contexts and, where the document has them, its tags."""
+"""Turn the blocks of a document into facts with source contexts and, if present, its tags."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_UNREAD = 10_000
 
 
 class Unread(NamedTuple):
-    """Something with figures that was seen and not read: why, where, and what it says."""
+    """Something with figures that was seen but not read: reason, place and text."""
 
     reason: str
     place: str
@@ -45,7 +45,7 @@ class Unread(NamedTuple):
 
 
 class _Value(NamedTuple):
-    """One value of a cell; ``inside`` is its place in the cell's text, where it is only a part of it."""
+    """One value of a cell; ``inside`` is its position in the cell's text, if it is only a part of it."""
 
     text: str
     number: Number | None = None
@@ -55,17 +55,16 @@ class _Value(NamedTuple):
 
 @dataclass
 class Document:
-    """What was read from one file.
+    """The content of one file.
 
-    ``content`` identifies what the file holds; the ids of contexts and facts begin with it. ``filing_id``
-    says which filing it is (:func:`~.identity.declared_filing`, or ``content`` where the document does not
-    say). Neither depends on the file's name; ``name``, for messages, is that.
-    ``gold`` maps the id of a fact that the document itself tags to its concept, without the namespace;
-    ``namespaces`` says what the tags' prefixes stand for, ``tags`` maps the same ids to (namespace, concept);
-    ``own_tags`` are those of a company's extension, not of a standard setter's taxonomy. ``unlabelled`` are
-    the ids of facts in rows without a label of their own. ``counts`` says how many tables, passages, facts
-    and unlabelled facts there are. ``unread`` says what was seen and not read (``passed_over`` counts it by
-    reason). ``notes`` are for the user.
+    ``content`` identifies the content; the ids of contexts and facts begin with it. ``filing_id`` identifies
+    the filing (:func:`~.identity.declared_filing`, or else ``content``). Neither depends on the file's name;
+    ``name`` is that name, for messages. ``gold`` maps the id of a tagged fact to its concept, without the
+    namespace; ``tags`` maps the same ids to (namespace, concept); ``namespaces`` gives the meaning of the
+    tags' prefixes. ``own_tags`` are those of a company's extension rather than a standard setter's taxonomy.
+    ``unlabelled`` are the ids of facts in rows without a label. ``counts`` has the numbers of tables,
+    passages, facts and unlabelled facts. ``unread`` lists what was seen but not read (``passed_over`` counts
+    it by reason). ``notes`` are for the user.
     """
 
     content: str
@@ -114,7 +113,7 @@ class Document:
 
     @property
     def tags(self) -> dict[str, tuple[str, str]]:
-        """Fact id to the namespace and the concept of its tag; an unbound prefix stands for itself."""
+        """Fact id to the namespace and concept of its tag; an unbound prefix is used as its own namespace."""
         return {i: (self._namespace(self.prefixes.get(i, "")), c) for i, c in self.gold.items()}
 
     def _namespace(self, prefix: str) -> str:
@@ -127,8 +126,9 @@ class Document:
         filing_id: str | None = None,
         namespaces: Mapping[str, str] | None = None,
     ) -> None:
-        """Write down whose document it is, its taxonomy's year, which filing it is and what the prefixes of
-        its tags stand for; that may be known only at its end."""
+        """Record the company, taxonomy year, filing and prefixes of its tags, which may only be known at the
+        end.
+        """
         self.namespaces = dict(namespaces or {})
         own = {p for p in set(self.prefixes.values()) if not is_standard(self._namespace(p))}
         self.own_tags = {i for i, p in self.prefixes.items() if p in own}
@@ -251,7 +251,7 @@ class Document:
             self._add(fact, mention.mark)
 
     def _stated(self, fact_id: str, stated: Stated, datatype: str | None) -> Stated:
-        """Count what was said of a value; where it is not all yet, the end of the document settles it."""
+        """Count the statements on a value; if some are missing, the end of the document settles them."""
         self.units.count(stated, datatype)
         if datatype in (MONETARY, SHARES, PER_SHARE) and (
             stated.scale is None or stated.unit is None or stated.unit == "/shares"
@@ -261,7 +261,7 @@ class Document:
         return stated
 
     def settle(self) -> None:
-        """Give the values of whose magnitude or currency nothing was said nearby what the document says."""
+        """Give values without a nearby magnitude or currency those of the whole document."""
         for i, fact in enumerate(self.facts):
             if (stated := self._unsettled.get(fact.fact_id)) is not None:
                 found = self.units.settle(stated, fact.datatype, fact.value)
@@ -278,9 +278,9 @@ class Document:
 
 
 def _window(length: int, mention: Mention) -> tuple[int, int]:
-    """Where the context of a mention begins and ends in a passage of this length.
+    """Start and end of a mention's context in a passage of this length.
 
-    A mention that is longer than its window can hold makes the window longer.
+    A mention longer than its window extends the window.
     """
     if length <= MAX_PASSAGE:
         return 0, length
@@ -291,7 +291,7 @@ def _window(length: int, mention: Mention) -> tuple[int, int]:
 
 
 def _values(place: Located) -> Iterator[_Value]:
-    """The values of a cell: every tagged one; else the numbers that it holds, alone or among its words."""
+    """The values of a cell: all tagged ones, or else the numbers in it, alone or among words."""
     cell = place.cell
     if cell.marks:
         for mark in cell.marks:

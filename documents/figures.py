@@ -1,4 +1,4 @@
-"""Where the figures of facts stand in tables of cells and in texts, as nodes of a page (see ``view``)."""
+"""The positions of facts in tables of cells and in texts, as nodes of a page (see ``view``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Located = tuple[int, int, list[Any]]
 
 
 def by_context(facts: Sequence[Fact]) -> list[list[int]]:
-    """The numbers of facts that share a context, in the order in which contexts first occur."""
+    """The numbers of facts that share a context, ordered by first occurrence of the context."""
     groups: dict[str, list[int]] = defaultdict(list)
     for i, fact in enumerate(facts):
         groups[fact.context.context_id].append(i)
@@ -54,7 +54,7 @@ def _mention(fact: Fact, number: int) -> Span:
 
 
 def _drawn(rows: Sequence[Sequence[list[Any]]], numbers: Sequence[int], facts: Sequence[Fact]) -> Node:
-    """A table of plain cells with its facts; those without a cell of their own stand below it."""
+    """A table of plain cells with its facts; facts without a cell are listed below it."""
     cells = list(_located(rows))
     of = place_facts(cells, numbers, facts)
     drawn: list[Node] = []
@@ -80,7 +80,7 @@ def _drawn(rows: Sequence[Sequence[list[Any]]], numbers: Sequence[int], facts: S
 
 
 def _listed(numbers: Sequence[int], facts: Sequence[Fact]) -> Node:
-    """Facts of a table that is not at hand, one per row under their headers."""
+    """Facts of a missing table, one per row under their headers."""
     rows: list[Node] = []
     for i in numbers:
         fact = facts[i]
@@ -106,11 +106,11 @@ def _located(rows: Sequence[Sequence[list[Any]]]) -> Iterator[Located]:
 def place_facts(
     cells: Sequence[Located], numbers: Sequence[int], facts: Sequence[Fact]
 ) -> Mapping[tuple[int, int], list[int]]:
-    """The facts of each cell by its place.
+    """The facts of each cell, by position.
 
-    A fact's row may be counted with rows that the markup leaves out: rows keep their order, and one fits
-    where every fact of it finds its value in its column. A fact that does not say its place has the only
-    cell of its value under its headers.
+    A fact's row number may count rows that the markup omits. Rows keep their order, and a row fits if every
+    fact of it finds its value in its column. A fact without a position gets the only cell with its value
+    under its headers.
     """
     found: dict[tuple[int, int], list[int]] = defaultdict(list)
     lines: dict[int, dict[int, str]] = defaultdict(dict)
@@ -181,7 +181,7 @@ def _numbers(text: str) -> Iterator[Node]:
 
 
 def in_order(text: str, numbers: Sequence[int], facts: Sequence[Fact]) -> list[Span]:
-    """Where the values of facts stand in a text, one behind the other; one that does not is at its start."""
+    """The positions of facts' values in a text, in sequence; a missing one is at the start."""
     spans: list[Span] = []
     at = 0
     for i in numbers:
@@ -202,7 +202,7 @@ def in_order(text: str, numbers: Sequence[int], facts: Sequence[Fact]) -> list[S
 
 
 def free_column(taken: Sequence[int], row: int, col: int) -> int:
-    """The first column from ``col`` on into which no cell of an earlier row reaches."""
+    """The first column from ``col`` on that no cell of an earlier row covers."""
     while col < len(taken) and taken[col] > row:
         col += 1
     return col

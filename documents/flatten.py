@@ -42,7 +42,7 @@ def attribute(element: Any, name: str) -> str:
 
 
 def is_hidden(element: Any) -> bool:
-    """Whether an element says itself that it is not shown."""
+    """Whether an element declares itself hidden."""
     style = element.get("style")
     return (style is not None and _hides(style)) or element.get("hidden") is not None
 
@@ -53,14 +53,14 @@ def _hides(style: str) -> bool:
 
 
 def indent_of(element: Any) -> float:
-    """How far the text of a table cell is moved in, in points (from padding, margin and text-indent)."""
+    """The indent of a table cell's text, in points (padding, margin and text-indent)."""
     inner = (child for child in element if name_of(child) in ("div", "p"))
     return round(sum(_moves(style) for node in (element, *inner) if (style := node.get("style"))), 1)
 
 
 @lru_cache(maxsize=4096)
 def _moves(style: str) -> float:
-    """How far a style moves its text in, in points."""
+    """The indent that a style gives its text, in points."""
     total = 0.0
     for match in _LENGTH.finditer(style):
         sizes = _SIZE.findall(match["value"])
@@ -99,7 +99,7 @@ class Flat:
         return "".join(self._plain).strip()
 
     def space(self) -> None:
-        """A boundary: the next text is a word of its own."""
+        """A boundary: the next text is a separate word."""
         self._gap = self._plain_gap = True
 
     def add(self, raw: str | None, superscript: bool = False) -> None:
@@ -147,7 +147,7 @@ class Flat:
 def flatten(
     element: Any, into: Flat | None = None, skip_tables: bool = True, stop: Any | None = None
 ) -> Flat:
-    """The visible text of an element's content, or of what stands before ``stop`` in it.
+    """The visible text of an element, or of its content before ``stop``.
 
     Tables inside it are left out where ``skip_tables``.
     """

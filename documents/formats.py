@@ -1,4 +1,4 @@
-"""A spreadsheet's number as its number format shows it: grouping, places, percent, currency, thousands."""
+"""Show a spreadsheet's number in its number format: grouping, places, percent, currency, thousands."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _GENERAL = re.compile(r"general|@|.*(?:\[[<>=]|E[+-]|[#?0]/[#?0\d]).*", re.IGNOR
 
 
 def show_number(value: int | float, form: str) -> str:
-    """A number as its format shows it: ``#,##0.0``, ``0%``, ``[$£-809]#,##0;(#,##0)``, ``#,##0,`` (scaled).
+    """A number in its format: ``#,##0.0``, ``0%``, ``[$£-809]#,##0;(#,##0)``, ``#,##0,`` (scaled).
 
-    Formats with conditions, fractions and exponents are shown in full, without an exponent; so is a number
-    whose format shows no digit. A quoted text is shown where it belongs to a printed number (``0.0"x"``,
-    ``#,##0.0,,"M"``, ``[$CHF] 0``), else left out.
+    Numbers in formats with conditions, fractions or exponents, or without digits, are shown in full, without
+    an exponent. A quoted text is shown if it belongs to a printed number (``0.0"x"``, ``#,##0.0,,"M"``,
+    ``[$CHF] 0``).
     """
     sections = form.split(";")
     negative = value < 0
@@ -56,8 +56,7 @@ def show_number(value: int | float, form: str) -> str:
 
 
 def _with_words(shown: str, section: str) -> str:
-    """A number with the words that its format puts before and behind it, as far as the grammar of printed
-    numbers knows them."""
+    """A number with the words of its format before and after it, as far as the number grammar knows them."""
     plain = parse_number(shown)
     if plain is None:
         return shown

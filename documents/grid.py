@@ -1,4 +1,4 @@
-"""A table as a grid: cells with their places, spans and marks, whatever the file format was."""
+"""A table as a grid: cells with positions, spans and marks, for every file format."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Mark:
 class Cell:
     """One cell at grid row ``row`` and columns ``col`` to ``col + colspan - 1``.
 
-    ``text`` has its white space normalised. ``plain`` is the same without superscripts (footnote
-    marks). ``indent`` is in points, 0 where the document says nothing. ``place`` is what the source calls
-    the cell (``B4``). ``silent`` says why a number in it is none (a reference to a note, a page number).
+    ``text`` has normalised white space. ``plain`` is the text without superscripts (footnote marks).
+    ``indent`` is in points, 0 if unknown. ``place`` is the source's name for the cell (``B4``). ``silent``
+    says why a number in it is not a value (a reference to a note, a page number).
     """
 
     text: str
@@ -63,7 +63,7 @@ class Cell:
 
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
-        """The number that it holds, or the two ends of a range."""
+        """Its number, or the two ends of a range."""
         return () if self.silent else parse_numbers(self.plain or self.text, self.style)
 
     @cached_property
@@ -80,35 +80,36 @@ class Cell:
 
     @cached_property
     def worded(self) -> bool:
-        """Whether it holds letters: a label or a heading."""
+        """Whether it has letters: a label or a heading."""
         return self.number is None and any(c.isalpha() for c in self.text) and not self.placeholder
 
     @property
     def figure(self) -> bool:
-        """Whether it holds a value wherever it stands: a number that is not a bare year, or a tagged one."""
+        """Whether it is a value anywhere in a table: a number that is not a bare year, or a tagged one."""
         return bool(self.marks) or (self.number is not None and not self.year)
 
     @cached_property
     def loose(self) -> bool:
-        """Whether its number may also be a label or a heading (``1-3 years``), as its place says."""
+        """Whether its number may also be a label or a heading (``1-3 years``), depending on position."""
         return self.number is not None and self.number.loose and not self.marks
 
     @cached_property
     def unknown(self) -> bool:
-        """Whether it has digits that are neither a number nor part of a date, a period or a name of rank."""
+        """Whether it has digits that are not in a number, a date, a period or a ranked name."""
         text = self.plain or self.text
         return self.number is None and not self.placeholder and has_figure(text)
 
     @property
     def yearlike(self) -> bool:
-        """Whether it holds an untagged bare number such as 2024: a year or a value, as its place says."""
+        """Whether it has an untagged bare number such as 2024: a year or a value, depending on position."""
         return self.year and self.number is not None and not self.marks
 
 
 @dataclass
 class Grid:
-    """The rows of a table; ``rows[r]`` holds the non-empty cells that stand in row ``r``, left to right
-    (a cell that spans rows stands in each of them)."""
+    """The rows of a table; ``rows[r]`` holds the non-empty cells of row ``r``, left to right (a cell that
+    spans rows is in each of them).
+    """
 
     rows: list[list[Cell]] = field(default_factory=list)
 
@@ -116,8 +117,9 @@ class Grid:
         return iter(self.rows)
 
     def signs(self, cell: Cell) -> tuple[str, bool]:
-        """The currency sign that stands with a value (or nothing), and whether a percent sign does: in its
-        cell or in the next one."""
+        """The currency sign of a value (or nothing), and whether it has a percent sign: in its cell or the
+        next.
+        """
         row = self.rows[cell.row]
         at = bisect_left(row, cell.col, key=lambda c: c.col)
         left = self._beside(cell, at - 1)
@@ -138,7 +140,7 @@ class Grid:
 
 
 class GridBuilder:
-    """Places cells one after the other, honouring row and column spans; ``points_rare``: :func:`style_of`.
+    """Places cells one after another with row and column spans; ``points_rare``: see :func:`style_of`.
 
     Raises:
         InputError: the table has more than :data:`MAX_CELLS` cells or :data:`MAX_COLUMNS` columns.
@@ -181,7 +183,7 @@ class GridBuilder:
         place: str = "",
         silent: str = "",
     ) -> None:
-        """Place the next cell of the row at the first free column, at ``col`` or right of it."""
+        """Place the row's next cell in the first free column, at ``col`` or right of it."""
         if not self._rows:
             self.row()
         self._add(1)

@@ -1,11 +1,12 @@
 """Row and column header chains of the values of a table.
 
-A table is read from the top: lone texts before the headings are its caption; rows before the first value are
-column headers; a labelled row without values opens a section (:mod:`.sections`); later rows of headings (a
-new set of dates, say) replace the column headers. Below the first values a row is none of headings because
-one of its cells cannot be read.
+A table is read from the top. Lone texts before the headings are its caption. Rows before the first value are
+column headers. A labelled row without values opens a section (:mod:`.sections`). Later rows of headings (such
+as new dates) replace the column headers. Below the first values, an unreadable cell does not make its row a
+row of headings.
 
-A bare number such as 2024, or one such as "1-3 years", is a heading or a value by its place (:mod:`.years`).
+A bare number such as 2024, or text such as "1-3 years", is a heading or a value depending on its position
+(:mod:`.years`).
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ MAX_HEADER = 1200
 class Located:
     """A value cell with its headers: the parts of each chain, outermost first, joined by ``" | "``.
 
-    ``labelled`` is False where the row has no label of its own (:data:`UNLABELLED` stands for it).
-    ``mentions`` are the numbers in the words of a cell, where these are its values ("allowance of $1,204").
+    ``labelled`` is False if the row has no label (its header is then :data:`UNLABELLED`). ``mentions`` are
+    the numbers in a cell's words, if these are its values ("allowance of $1,204").
     """
 
     cell: Cell
@@ -54,7 +55,7 @@ class Located:
 
 
 class _Headings:
-    """The rows of headings that hold for what follows, found by column."""
+    """The current rows of headings, by column."""
 
     def __init__(self) -> None:
         self.rows: deque[tuple[list[int], list[Cell]]] = deque(maxlen=MAX_HEADING_ROWS)
@@ -123,7 +124,7 @@ class HeaderReader:
         self._titled: bool | None = None
 
     def locate(self) -> Iterator[Located]:
-        """Every value with its headers, in reading order, and every label that holds figures."""
+        """Every value with its headers, in reading order, and every label with figures."""
         for r, row in enumerate(self.grid.rows):
             own = [c for c in row if c.row == r]
             label = self._label(row)
@@ -159,7 +160,7 @@ class HeaderReader:
                 yield from self._mentions(worded, header, True)
 
     def _mentions(self, cells: list[Cell], header: str, labelled: bool) -> Iterator[Located]:
-        """The cells of words among those of a row that have amounts in them."""
+        """The cells of a row that have amounts among their words."""
         for cell in cells:
             if not cell.unknown:
                 continue
@@ -176,7 +177,7 @@ class HeaderReader:
     def _label(self, row: list[Cell]) -> Cell | None:
         """The label of a row: its first cell with letters, or a year, range or code in its first column.
 
-        A code gives way to words that stand between it and the first value.
+        A code is skipped if there are words between it and the first value.
         """
         found: Cell | None = None
         for cell in row:
@@ -218,7 +219,7 @@ class HeaderReader:
         return False
 
     def _is_heading(self, own: list[Cell], label: Cell | None) -> bool:
-        """Whether a row holds headings beyond the labels: words, periods or years, and no value."""
+        """Whether a row has headings besides labels: words, periods or years, and no value."""
         if any(c.marks for c in own):
             return False
         beyond = [c for c in own if c.col >= self.stub and not c.placeholder]
@@ -237,15 +238,16 @@ class HeaderReader:
         return not years or self._are_headings(years, label)
 
     def _headed(self, beyond: list[Cell], label: Cell | None) -> bool:
-        """Whether each cell of a labelled row has a heading of its own already."""
+        """Whether each cell of a labelled row already has its own heading."""
         if label is None or label.col >= self.stub or heads_years(label.text):
             return False
         above = [list(self.headings.over(c)) for c in beyond]
         return all(above) and len({(hs[-1].row, hs[-1].col) for hs in above}) == len(beyond)
 
     def _loose_head(self, loose: list[Cell], beyond: list[Cell], label: Cell | None) -> bool:
-        """Whether numbers such as ``1-3 years`` are the headings of a row: several of them, above the values,
-        without headings of their own."""
+        """Whether texts such as ``1-3 years`` are the headings of a row: several, above the values, without
+        their own headings.
+        """
         if len(beyond) < 2 or (label is not None and label.col < self.stub and self._last_values >= 0):
             return False
         above = [list(self.headings.over(c)) for c in loose]
@@ -255,7 +257,7 @@ class HeaderReader:
         return self._firm_below(loose[0])
 
     def _firm_below(self, cell: Cell) -> bool:
-        """Whether the next value of a column has no unit of its own."""
+        """Whether the column's next value has no unit."""
         for r in range(cell.row + 1, min(cell.row + 20, len(self.grid.rows))):
             for other in self.grid.rows[r]:
                 if other.col < cell.end and cell.col < other.end and other.number is not None:
@@ -265,9 +267,9 @@ class HeaderReader:
     def _are_headings(self, years: list[Cell], label: Cell | None) -> bool:
         """Whether the years of a row without other numbers are headings.
 
-        Without a label, or with one that only heads the years (a unit, a period), they are; so they are where
-        they repeat the headings above. In a row with a label of its own they are before the first value,
-        unless the headings above are already whole or the years lie too far apart.
+        They are if the row has no label, or a label that only introduces the years (a unit, a period), or if
+        they repeat the headings above. In a row with any other label, they are before the first value, unless
+        the headings above are complete or the years are too far apart.
         """
         if label is None or label.col >= self.stub:
             return self.stub > self.left or self._last_values < 0
@@ -294,14 +296,16 @@ class HeaderReader:
         return self.headings.stubbed or (own and not any(names_period(h.text) for h in innermost))
 
     def _counts(self, cell: Cell, label: Cell | None) -> bool:
-        """Whether a bare number such as 2024 in a row of data is a value: not in a column of dates."""
+        """Whether a bare number such as 2024 in a row of data is a value, which it is not in a column of
+        dates.
+        """
         if not cell.yearlike or cell is label or cell.col < self.stub:
             return False
         chain = self.headings.chain(cell)
         return not (chain and dates_column(chain[-1]))
 
     def _has_data(self, own: list[Cell], label: Cell) -> bool:
-        """Whether a row without values still is a data row: of dashes, dates or what cannot be read."""
+        """Whether a row without values is still a data row: dashes, dates or unreadable cells."""
         return any(
             c is not label
             and ((c.placeholder and c.text.strip()) or c.yearlike or c.unknown or c.col >= self.stub)
@@ -321,8 +325,9 @@ class HeaderReader:
 
 
 def _unread(cell: Cell, label: Cell | None) -> bool:
-    """Whether a cell below the first values speaks against a row of headings: it has figures that cannot be
-    read, and beside a label any at all."""
+    """Whether a cell below the first values rules out a row of headings: it has unreadable figures, or any
+    figures in a row with a label.
+    """
     if not cell.unknown:
         return False
     return label is not None or _mostly_digits(cell)
@@ -334,8 +339,9 @@ def _mostly_digits(cell: Cell) -> bool:
 
 @dataclass
 class TableReading:
-    """What was read of a table: its values, the texts in it that are its caption, and cells with figures that
-    were not read, each with the reason."""
+    """The result of reading a table: its values, its caption texts, and cells with unread figures and the
+    reasons.
+    """
 
     places: list[Located] = field(default_factory=list)
     captions: list[str] = field(default_factory=list)
@@ -343,8 +349,8 @@ class TableReading:
 
 
 def read_table(grid: Grid, above: str = "") -> TableReading:
-    """Every value of a table with its headers, in reading order, block after block where some stand side by
-    side.
+    """Every value of a table with its headers, in reading order; blocks that are side by side are read one
+    after another.
 
     Args:
         grid: the table.
@@ -368,7 +374,7 @@ def locate(grid: Grid) -> Iterator[Located]:
 
 
 def _inner_label(row: list[Cell], label: Cell | None) -> Cell | None:
-    """What tells the rows apart that one label spans: the words after it, before the first value."""
+    """The words that distinguish rows under one spanning label: those after it, before the first value."""
     if label is None or label.rowspan == 1:
         return None
     for cell in row:
@@ -380,7 +386,7 @@ def _inner_label(row: list[Cell], label: Cell | None) -> Cell | None:
 
 
 def _join(parts: tuple[str, ...]) -> str:
-    """A chain as one text, within its limits."""
+    """A chain as one text, within the limits."""
     kept: list[str] = []
     length = 0
     for part in reversed(parts[-MAX_PARTS:]):

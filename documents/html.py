@@ -1,8 +1,7 @@
 """HTML and inline-XBRL pages as a stream of blocks: tables and paragraphs, in reading order.
 
-The page is parsed piece by piece and what was read is dropped, so memory is bounded by the largest
-table or paragraph, not by the page. Nothing outside the file is ever opened; entities that a page declares
-are refused.
+The page is parsed piece by piece and finished pieces are dropped, so memory depends on the largest table or
+paragraph, not on the page. Nothing outside the file is opened; a page that declares entities is refused.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ _NAMESPACE = re.compile(r"fasb\.org/us-gaap/(\d{4})")
 
 
 def parse_blocks(path: Path, page: Page, as_xml: bool = False) -> Iterator[Block]:
-    """The blocks of a page in reading order; ``page`` is filled on the way.
+    """The blocks of a page in reading order; this also fills ``page``.
 
     Args:
         path: the page.
-        page: a fresh one from :func:`open_page`.
-        as_xml: read it as XML, as inline-XBRL filings are; else as HTML, which takes any markup.
+        page: a new one from :func:`open_page`.
+        as_xml: read it as XML, like inline-XBRL filings; else as HTML, which accepts any markup.
 
     Raises:
         NotWellFormed: read as XML, it is not.
@@ -191,8 +190,9 @@ class _Reader:
             self._drop(element)
 
     def _placed(self, placed: Placed) -> Iterator[Block]:
-        """A positioned element has ended: a piece, or what is left of one that holds others: a paragraph if
-        it is long."""
+        """The end of a positioned element: a piece, or the rest of one with inner pieces (a long rest is a
+        paragraph).
+        """
         piece = placed.piece()
         if piece and placed.holds and len(piece.text) > WIDE:
             yield from self._paragraph(flatten(placed.element))
@@ -227,7 +227,7 @@ class _Reader:
                 self.above = ""
 
     def _before(self, element: Any) -> Iterator[Block]:
-        """Text that stands loose in the block around an element that begins, up to there; it is forgotten."""
+        """Loose text in the block before an element; it is then dropped."""
         path = [element]
         while (parent := path[-1].getparent()) is not None:
             path.append(parent)
@@ -263,7 +263,7 @@ class _Reader:
         self.deepest = self.depth
 
     def _flush(self) -> Iterator[Block]:
-        """Give out the tables that are held: what comes next is no part of them."""
+        """Return the held tables: the next element is not part of them."""
         for part in self.run.flush():
             yield from self._told(part)
 
@@ -277,7 +277,7 @@ class _Reader:
             self.above = ""
 
     def _above_inner(self, element: Any) -> str:
-        """The text above a table in the cell that it stands in, else in the row above that."""
+        """The text above a nested table, in its cell or else in the row above."""
         cell = element.getparent()
         while cell is not None and name_of(cell) not in ("td", "th"):
             cell = cell.getparent()
@@ -313,7 +313,7 @@ class _Reader:
             self.page.alone.append(text[:100])
 
     def _drop(self, element: Any) -> None:
-        """Forget an element's content, and the empty elements before it."""
+        """Drop an element's content and the empty elements before it."""
         if self.telling:
             self.told[element] = _said(element, self.told)
         element.clear(keep_tail=True)
@@ -337,7 +337,7 @@ def _cells(row: Any) -> list[Any]:
 
 
 def _caption(table: Any) -> str:
-    """What a table is called in itself."""
+    """A table's own caption."""
     for child in table:
         if name_of(child) == "caption" and not is_hidden(child):
             return flatten(child).text.strip()
@@ -345,7 +345,7 @@ def _caption(table: Any) -> str:
 
 
 def _said(element: Any, told: Mapping[Any, str]) -> str:
-    """All text of an element, that of the dropped ones in ``told`` included."""
+    """All text of an element, with that of dropped elements in ``told``."""
     edge = " " if name_of(element) in BLOCKS else ""
     parts = [edge, told.get(element) or element.text or ""]
     for child in element:
@@ -358,7 +358,7 @@ _FIXED = {"fixed-true": "true", "booleantrue": "true", "fixed-false": "false", "
 
 
 def _about(element: Any) -> str:
-    """Which fact of :data:`ABOUT` an inline element is; empty for any other."""
+    """The fact of :data:`ABOUT` in an inline element; empty for any other element."""
     prefix, _, name = attribute(element, "name").partition(":")
     return name if prefix == "dei" and name in ABOUT else ""
 

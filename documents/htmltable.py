@@ -20,7 +20,9 @@ _BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
 
 
 def table_part(table: Any, what: str, caption: str) -> Part:
-    """A table with where its columns stand, if it is short and says so (it may be one row of another)."""
+    """A table with its column positions, if it is short and states them (it may be one row of another
+    table).
+    """
     grid = table_grid(table, what)
     rows = [row for row in _rows(table) if not is_hidden(row)]
     edges = _edges(table, rows) if len(rows) <= MAX_ROWS else ()
@@ -28,7 +30,7 @@ def table_part(table: Any, what: str, caption: str) -> Part:
 
 
 def _edges(table: Any, rows: list[Any]) -> tuple[float, ...]:
-    """Where the columns of a table begin and end, in percent of its width; empty where it does not say."""
+    """Start and end of a table's columns, in percent of its width; empty if not stated."""
     cells = [c for c in rows[0] if name_of(c) in ("td", "th")] if rows else []
     columns = [c for c in table if name_of(c) in ("colgroup", "col")]
     for elements in (cells, columns, [c for group in columns for c in group]):
@@ -48,7 +50,7 @@ def _width(element: Any) -> float:
 
 
 def table_grid(table: Any, what: str = "the table") -> Grid:
-    """The grid of a table; rows that are not shown are left out, nested tables are not part of it."""
+    """The grid of a table, without hidden rows and nested tables."""
     builder = GridBuilder(what)
     for row in _rows(table):
         builder.row()

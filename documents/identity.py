@@ -1,4 +1,4 @@
-"""Which filing a document is, told from its content: its file's name and place play no part."""
+"""Identify the filing of a document by its content; file name and path have no effect."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _DATES = ("%Y-%m-%d", "%B %d %Y", "%b %d %Y", "%d %B %Y", "%d %b %Y", "%m/%d/%Y"
 
 
 def content_digest(path: Path) -> str:
-    """A hash of a file's bytes (gzip unpacked) without white space, 16 hexadecimal digits: a copy with other
-    line ends or another last line is the same document.
+    """A hash of a file's bytes (gzip unpacked) without white space, 16 hexadecimal digits. Copies with other
+    line ends or another last line have the same hash.
 
     Raises:
-        InputError: unreadable, or larger than documents may be.
+        InputError: unreadable, or over the size limit of documents.
     """
     found = hashlib.blake2b(digest_size=8)
     with open_bytes(path) as stream:
@@ -50,7 +50,7 @@ def declared_filing(about: Mapping[str, str]) -> str | None:
 
 
 def _date(text: str) -> str:
-    """A date as ISO; as its letters and digits where it is written in some other way."""
+    """A date as ISO; in any other notation, its letters and digits."""
     plain = " ".join(text.replace(",", " ").split())
     for form in _DATES:
         try:

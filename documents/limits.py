@@ -1,7 +1,7 @@
-"""What a page or a Markdown text may hold, counted in one pass before a parser sees it.
+"""Limits on a page or a Markdown text, checked in one pass before parsing.
 
-Parsers take a time that grows with the square of the attributes of a tag, and long for every tag and for
-every bracket that may begin a link.
+Parsing time grows with the square of a tag's attributes, and is long for every tag and for every bracket that
+may begin a link.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TAG = re.compile(rb"<[A-Za-z]")
 
 
 def check_page(path: Path, encoding: str) -> None:
-    """Refuse a page of too many tags, or with a tag of too many attributes.
+    """Refuse a page with too many tags, or a tag with too many attributes.
 
     Raises:
         InputError: as :func:`~.source.open_bytes`, or there are too many.
@@ -53,7 +53,7 @@ def check_page(path: Path, encoding: str) -> None:
 
 
 def check_markdown(text: str, path: Path) -> str:
-    """The text itself.
+    """Check a text and return it unchanged.
 
     Raises:
         InputError: a line has too many opening brackets.

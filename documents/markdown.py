@@ -1,7 +1,7 @@
-"""Markdown pages: parsed by markdown-it-py and read as the HTML that they stand for.
+"""Markdown pages, parsed by markdown-it-py and read as HTML.
 
-Escapes, emphasis, entities, line breaks, quotes and HTML tables are the parser's matter; grid tables
-(``+---+---+``), which it lacks, are read here.
+The parser handles escapes, emphasis, entities, line breaks, quotes and HTML tables. It lacks grid tables
+(``+---+---+``), which are read here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_markdown(text: str, path: Path, page: Page) -> Iterator[Block]:
 
     Args:
         text: the page.
-        path: where it comes from, for messages.
+        path: the file, for messages.
         page: counts its tables.
 
     Raises:
@@ -48,7 +48,7 @@ def read_markdown(text: str, path: Path, page: Page) -> Iterator[Block]:
 
 
 class _GridTables:
-    """A block rule of the parser: a table drawn with ``+``, ``-`` and ``|``."""
+    """A block rule for the parser: a table drawn with ``+``, ``-`` and ``|``."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""A table as bare markup: what a source context of a table holds."""
+"""A table as bare markup, the source context of its facts."""
 
 from __future__ import annotations
 

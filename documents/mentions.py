@@ -55,7 +55,7 @@ _SIGNED = re.compile(rf"(?:^|[\s(%\d]|{CURRENCY})[{DASHES}]$")
 
 @dataclass(frozen=True)
 class Mention:
-    """``text[start:end]`` is a number; ``mark`` is the tag around it where the document has one."""
+    """``text[start:end]`` is a number; ``mark`` is its tag, if the document has one."""
 
     start: int
     end: int
@@ -122,7 +122,7 @@ def _candidates(text: str) -> Iterator[_Candidate]:
 
 
 def _ranges(text: str, low: _Candidate, high: _Candidate) -> bool:
-    """Whether two numbers are the ends of a range: nothing but "to" or a dash stands between them."""
+    """Whether two numbers are the ends of a range, with only "to" or a dash between them."""
     return high.start - low.end <= 12 and _RANGE.fullmatch(text, low.end, high.start) is not None
 
 
@@ -140,8 +140,9 @@ def _covered(marks: tuple[Mark, ...]) -> tuple[list[int], list[int]]:
 
 
 def surroundings(text: str, start: int, end: int) -> tuple[str, str]:
-    """What stands before and behind the number ``text[start:end]``. An end of a range has what stands beside
-    the range: the dollar sign in ``$3-5``, the million in ``3 to 5 million``."""
+    """The text before and after the number ``text[start:end]``. The ends of a range share the text around the
+    range: the dollar sign in ``$3-5``, the million in ``3 to 5 million``.
+    """
     before, after = text[max(0, start - 80) : start], text[end : end + 120]
     low = _FROM.search(before)
     if low and (low["word"].lower() != "and" or low["between"]):

@@ -1,4 +1,4 @@
-"""Which taxonomy a document's tag is from: told by the namespace that its prefix stands for."""
+"""The taxonomy of a document's tag, by the namespace of its prefix."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _YEAR = re.compile(r"[-_. ]?(?:19|20)\d\d.*$")
 
 
 def is_standard(namespace: str) -> bool:
-    """Whether a standard setter's taxonomy has this namespace; else it is a company's extension.
+    """Whether a namespace is of a standard setter's taxonomy rather than a company's extension.
 
-    A prefix that the document never binds stands for itself.
+    A prefix that the document does not bind is used as its own namespace.
     """
     return namespace in _UNBOUND or _SETTER.match(namespace) is not None
 
 
 def namespaces_of(tags: Mapping[str, tuple[str, str]], taxonomy: Taxonomy) -> set[str]:
-    """Those namespaces of a document's tags that are the taxonomy's.
+    """The namespaces of a document's tags that belong to the taxonomy.
 
     A taxonomy named after its family (``us-gaap-2024``) has the namespaces with that part
     (``http://fasb.org/us-gaap/2024``). Any other has the one of which the tags use most of its concepts, and
@@ -36,7 +36,7 @@ def namespaces_of(tags: Mapping[str, tuple[str, str]], taxonomy: Taxonomy) -> se
 
     Args:
         tags: fact id to (namespace, concept).
-        taxonomy: what the document is tagged with.
+        taxonomy: the taxonomy for tagging.
     """
     used: dict[str, set[str]] = defaultdict(set)
     for namespace, concept in tags.values():

@@ -139,11 +139,11 @@ _EMPTY = re.compile(
 class Number:
     """One printed number.
 
-    ``shown`` is what a reader calls the value: the figure, in parentheses or with its sign where it is
-    negative, without currency, percent sign, unit and footnote marks. ``figure`` is the digits alone, always
-    in the plain style (1,234.5). ``currency`` is an ISO code, ``scale`` the power of ten of a word such as
-    "million", ``unit`` the word after it ("years"), ``bounded`` says that it is an end of a range or follows
-    a word such as "less than".
+    ``shown`` is the value as a reader names it: the figure, in parentheses or with its sign if negative,
+    without currency, percent sign, unit and footnote marks. ``figure`` is the digits alone, always in the
+    plain style (1,234.5). ``currency`` is an ISO code. ``scale`` is the power of ten of a word such as
+    "million". ``unit`` is the word after it ("years"). ``bounded``: it is an end of a range, or follows a
+    word such as "less than".
     """
 
     shown: str
@@ -166,15 +166,15 @@ class Number:
 
 
 def parse_number(text: str, style: Style = Style.PLAIN) -> Number | None:
-    """The number that a cell holds (of a range the first), or None where it holds something else."""
+    """The number in a cell (of a range the first), or None if the cell holds anything else."""
     found = parse_numbers(text, style)
     return found[0] if found else None
 
 
 def parse_numbers(text: str, style: Style = Style.PLAIN) -> tuple[Number, ...]:
-    """The number that a cell holds, or the two ends of the range; empty where it holds something else.
+    """The number in a cell, or the two ends of a range; empty if the cell holds anything else.
 
-    A parenthesis that is closed (or opened) in a neighbouring cell is allowed to be open.
+    A parenthesis may be closed or opened in an adjacent cell.
 
     >>> [n.shown for n in parse_numbers("5.3 – 6.1 years")]
     ['5.3', '6.1']
@@ -203,7 +203,7 @@ Word = tuple[str, str]
 
 
 def _cut(text: str, style: Style) -> list[Word] | None:
-    """The words of a cell as (kind, text); None where it has any that the grammar lacks."""
+    """The words of a cell as (kind, text); None if one is not in the grammar."""
     words: list[Word] = []
     at, lexer = 0, _FIRST[style]
     while at < len(text):
@@ -307,7 +307,7 @@ class _Reader:
 
 
 def _scaled(word: str) -> tuple[str, int]:
-    """Currency and power of ten of ``T€``, ``€m``."""
+    """Currency and power of ten in ``T€``, ``€m``."""
     plain = word.replace(" ", "")
     behind = re.fullmatch(r"(.+?)(m[mn]?|bn|k)", plain, re.IGNORECASE)
     if behind and re.fullmatch(CURRENCY, behind[1]):
@@ -316,7 +316,7 @@ def _scaled(word: str) -> tuple[str, int]:
 
 
 def power_of(word: str) -> int:
-    """The power of ten that a word or sign of magnitude stands for (``millions``, ``bn``, ``'000``)."""
+    """The power of ten of a magnitude word or sign (``millions``, ``bn``, ``'000``)."""
     plain = word.lower().rstrip(".")
     if "000" in plain:
         return 3
@@ -324,7 +324,7 @@ def power_of(word: str) -> int:
 
 
 def _descends(first: Number, second: Number) -> bool:
-    """Whether what looks like a range is a code: ``4000-10``, ``007-12``."""
+    """Whether an apparent range is a code: ``4000-10``, ``007-12``."""
     if first.negative or second.negative or first.currency or second.percent:
         return False
     low, high = (float(n.figure.replace(",", "")) for n in (first, second))
@@ -333,7 +333,7 @@ def _descends(first: Number, second: Number) -> bool:
 
 
 def style_of(texts: Iterable[str], points_rare: bool = False) -> Style:
-    """How the figures of one table are written; :attr:`Style.PLAIN` unless they leave no doubt.
+    """The style of a table's figures; :attr:`Style.PLAIN` unless another is certain.
 
     A decimal comma is certain where groups stand before it (1.234,5), where it has a percent or currency
     sign (12,5 %), behind four digits (1234,5) or a nought (0,951), or in three cells (12,5; in one where
@@ -363,7 +363,7 @@ def style_of(texts: Iterable[str], points_rare: bool = False) -> Style:
 
 
 def is_year(text: str) -> bool:
-    """Whether a cell holds nothing but a year (``2024``, ``FY2024``, ``2024 (1)``)."""
+    """Whether a cell holds only a year (``2024``, ``FY2024``, ``2024 (1)``)."""
     return len(text) < 20 and _YEAR.fullmatch(text.strip()) is not None
 
 

@@ -1,4 +1,4 @@
-"""What can be said of an HTML or inline-XBRL page before it is read; declared entities are refused."""
+"""Information on an HTML or inline-XBRL page before it is read; declared entities are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _XHTML = re.compile(rb"^\s*(?:\xef\xbb\xbf)?\s*<\?xml|xmlns(?::\w+)?\s*=", re.IG
 
 @dataclass
 class Page:
-    """What a page says about itself, filled while its blocks are read.
+    """Information on a page, filled while its blocks are read.
 
     ``about`` holds the first of each inline ``dei`` fact of :data:`ABOUT` by local name, wherever it stands
     (hidden, in a paragraph, in a table such as a cover page); ``taxonomy_year`` the year of its us-gaap
@@ -38,11 +38,11 @@ class Page:
 
 
 class NotWellFormed(Exception):
-    """A page that claims to be XML is not; what was read of it must be forgotten."""
+    """A page that claims to be XML is not; discard what was read of it."""
 
 
 def open_page(path: Path) -> tuple[Page, bool]:
-    """What can be said of a page before it is read, and whether it claims to be XML.
+    """Information on a page before it is read, and whether it claims to be XML.
 
     Raises:
         InputError: unreadable, or it declares entities.

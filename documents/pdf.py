@@ -1,4 +1,4 @@
-"""Text-based PDF documents: their words and where they stand, as tables and paragraphs (extra ``pdf``)."""
+"""PDF documents with text: words and their positions, as tables and paragraphs (extra ``pdf``)."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ def read_pdf(path: Path, on_unread: Callable[[str, str, str], None]) -> Iterator
 
     Args:
         path: the document.
-        on_unread: called with reason, place and text of a page that has no text (a scanned one) or too much.
+        on_unread: called with reason, place and text for a page without text (scanned) or with too much.
 
     Raises:
         MissingExtra: pdfplumber is not installed.
-        InputError: no PDF, encrypted, too large, or none of its pages has text.
+        InputError: not a PDF, encrypted, too large, or no page has text.
     """
     yield from _continued(_pages(path, on_unread))
 
 
 def _continued(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, with a table that goes on over the end of a page in one: only a page number stands between,
-    and its second part has no headings of its own."""
+    """The blocks, with a table that continues on the next page as one: only a page number is between its
+    parts, and the second part has no headings.
+    """
     held: TableBlock | None = None
     for block in blocks:
         text = block.text if isinstance(block, Paragraph) else block.preceding_text
@@ -106,7 +107,7 @@ def _pages(path: Path, on_unread: Callable[[str, str, str], None]) -> Iterator[B
 
 
 def _pieces(page: Any, what: str) -> Iterator[Piece]:
-    """The words of a page, joined where no more than a space is between them."""
+    """The words of a page, joined if at most a space is between them."""
     words = page.extract_words(x_tolerance_ratio=0.18, y_tolerance=2, keep_blank_chars=False)
     if not words:
         return

@@ -1,8 +1,8 @@
-"""Pieces of text with places on a page (positioned blocks, the words of a PDF, rows of one-row tables), as
-tables and paragraphs.
+"""Positioned pieces of text (blocks of a page, words of a PDF, rows of one-row tables), read as tables and
+paragraphs.
 
-Pieces at one height make a line. A line with figures beside other pieces is a row of a table; the columns are
-where its figures stand, and headings hold for the columns that they stand over.
+Pieces at the same height form a line. A line with figures and other pieces is a table row. The columns are
+where figures line up, and headings apply to the columns below them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_ABOVE = 600
 class Piece:
     """A text from ``x0`` to ``x1``, its line from ``top`` to ``bottom``; all in one unit, downwards.
 
-    ``figure`` tells a value. ``place`` is what the source calls it (a page and a box).
+    ``figure`` marks a value. ``place`` is the source's name for its position (a page and a box).
     """
 
     text: str
@@ -56,7 +56,9 @@ Line = Sequence[Piece]
 
 
 def lines_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
-    """The pieces by lines, from the top, each from the left. What overlaps by half its height is one line."""
+    """The lines of pieces, top to bottom, each left to right. Pieces that overlap by half their height share
+    a line.
+    """
     lines: list[list[Piece]] = []
     low = 0.0
     for piece in sorted(pieces, key=lambda p: ((p.top + p.bottom) / 2, p.x0)):
@@ -70,7 +72,9 @@ def lines_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
 
 
 def blocks_of(lines: Sequence[Line], what: str, above: str = "", least: int = 1) -> Iterator[Block]:
-    """The tables and paragraphs of a page, in reading order; a table has ``least`` rows of values or more."""
+    """The tables and paragraphs of a page, in reading order; a table has at least ``least`` rows of
+    values.
+    """
     rows = [_is_row(line) for line in lines]
     start = 0
     while start < len(lines):
@@ -156,8 +160,9 @@ def _paragraph(pieces: Sequence[Piece]) -> Paragraph:
 
 
 def grid_of_lines(lines: Sequence[Line], what: str) -> Grid:
-    """Lines as the rows of a table: labels in column 0, values where they line up, headings over the columns
-    whose middle they cover."""
+    """Lines as table rows: labels in column 0, values by alignment, headings over the columns whose middle
+    they cover.
+    """
     lines = _unwrapped(lines)
     figures = [p for line in lines for p in line if p.cell.figure and (p is not line[0] or p.marks)]
     columns = _columns([*figures, *_inner_labels(lines)])
@@ -239,7 +244,7 @@ def _inner_labels(lines: Sequence[Line]) -> list[Piece]:
 
 
 def _columns(figures: Sequence[Piece]) -> list[tuple[float, float]]:
-    """Where the values stand: runs of places that overlap."""
+    """The columns of values: runs of overlapping positions."""
     columns: list[tuple[float, float]] = []
     for low, high in sorted((p.x0, p.x1) for p in figures):
         if columns and low < columns[-1][1] - 0.3 * (high - low):
@@ -272,7 +277,7 @@ def _span(
 
 
 def _indents(lines: Sequence[Line], left: float) -> dict[int, float]:
-    """How far labels are moved in; nearly the same is the same."""
+    """The indents of labels; nearly equal ones count as equal."""
     found: dict[int, float] = {}
     levels: list[float] = []
     for piece in sorted((line[0] for line in lines if line[0].cell.worded), key=lambda p: p.x0):

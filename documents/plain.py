@@ -24,12 +24,12 @@ MAX_LINE = 100_000
 
 
 def read_plain(text: str, what: str, marks: Sequence[Mark] = (), above: str = "") -> Iterator[Block]:
-    """The passages of a text, which empty lines part, and its tables: at least two rows of figures that stand
-    behind words or below each other.
+    """The passages of a text, separated by empty lines, and its tables: at least two rows of figures that are
+    after words or below each other.
 
     Args:
-        text: the text; what is tagged in it stands at ``marks``.
-        what: what it is, for messages.
+        text: the text; its tags are at ``marks``.
+        what: its name in messages.
         above: the text above it.
     """
     pieces: list[Piece] = []
@@ -57,7 +57,7 @@ def read_plain(text: str, what: str, marks: Sequence[Mark] = (), above: str = ""
 
 
 def _cleared(line: str) -> str:
-    """A line without the marks, leaders and bars of tables, every letter at its place."""
+    """A line without the marks, leaders and bars of tables, with every letter in place."""
     if "<" in line:
         line = _MARKUP.sub(lambda m: " " * len(m[0]), line)
     if line.count("|") > 1:
@@ -67,7 +67,7 @@ def _cleared(line: str) -> str:
 
 
 def _inside(marks: Sequence[Mark], start: int, end: int) -> Iterator[Mark]:
-    """The marks within a part of the text, counted from its begin."""
+    """The marks in a part of the text, relative to its start."""
     for mark in marks[bisect_left(marks, start, key=lambda m: m.start) :]:
         if mark.end > end:
             return

@@ -1,4 +1,4 @@
-"""The markup of a source table as plain cells, for pages that draw it themselves."""
+"""A source table's markup as plain cells, for pages that draw it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MAX_SPAN = 1000
 
 
 def cells_of(markup: str) -> list[list[Cell]] | None:
-    """The rows of the first table of some markup, each a list of cells; None where there is no table.
+    """The rows of the first table in some markup, each a list of cells; None without a table.
 
-    Only text is kept: no attribute but the spans, no element, no script.
+    Only text and spans are kept: no other attribute, no element, no script.
     """
     from lxml import etree, html
 
