@@ -40,8 +40,6 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 _ORGANS = "eye ear"
-"""Parts that a side names, of which codes without a side say nothing."""
-
 
 _VISIT = "follow-up followup visit aftercare subsequent encounter routine delayed healing healed"
 """How a mention says that its encounter is a later one; a term need not."""
@@ -165,8 +163,9 @@ class Terms:
             parent = str(concept.metadata.get("parent") or concept.id)
             known = bool(sides) or UNSAID_SIDE in laterality(concept)
             mine = bool(sides & said.sides)
+            organs = self._organs(concept) if said.sides and not known else frozenset[str]()
             for text, small in self.of(concept):
-                one = self._fit(said, text, small, mine or not known, mine)
+                one = self._fit(said, text, small, mine or not known, mine, organs)
                 if one is not None:
                     found.append(one)
                     if (text, parent) not in parents:
@@ -180,12 +179,27 @@ class Terms:
         most = max((one.said for found in fitting for one in found if one.value == 1.0), default=0.0)
         return [_best(found, whose, most) for found in fitting]
 
-    def _fit(self, said: _Said, text: str, small: str, unsided: bool, mine: bool) -> _Found | None:
-        """How a term fits: one that need not say the side (``unsided``), of the mention's side (``mine``)."""
+    def _fit(
+        self,
+        said: _Said,
+        text: str,
+        small: str,
+        unsided: bool,
+        mine: bool,
+        more: frozenset[str] = frozenset(),
+    ) -> _Found | None:
+        """How a term fits: one that need not say the side (``unsided``) and ``more``, of the mention's side
+        (``mine``)."""
         if not said.near(small):
             return None
-        spare = self._side_words if unsided else frozenset[str]()
+        spare = (self._side_words if unsided else frozenset()) | more
         return said.fit(text, self._term(text), spare, self._one_sided if mine else frozenset())
+
+    def _organs(self, concept: Concept) -> frozenset[str]:
+        """Organs that a mention's side names ("left eye"), where a heading above the concept names them."""
+        path = next((p for p in concept.definition.split(" ; ") if " > " in p), "")
+        headings = path.rpartition(" > ")[0]
+        return frozenset(self.wording.stems(_ORGANS)) & frozenset(self.wording.stems(headings))
 
     def _above(self, concept: Concept) -> list[tuple[str, str]]:
         """The nearest heading above a concept of a side that does not name its side."""
@@ -235,7 +249,6 @@ class _Said:
         self.spoken = self.words - wording.optional or self.words
         later = told.encounter != FIRST_ENCOUNTER
         self.visit = frozenset(wording.stems(_VISIT)) if later else frozenset[str]()
-        self.organs = frozenset(wording.stems(_ORGANS)) if self.sides else frozenset()
         self.excludes = bool({"without", "no"} & self.words)
         self.numbers = [float(n) for n in _NUMBER.findall(mention)]
         self.decimals = len(_DECIMAL.findall(mention))
@@ -255,8 +268,7 @@ class _Said:
             return None
         met = sum(any(low <= n <= high for n in self.numbers) for low, high in term.ranges[:1])
         known = needed | term.may | (term.without if self.excludes else frozenset())
-        spare = (spare | self.organs if spare else spare) | self.visit
-        spoken = self.spoken - (spare - known)
+        spoken = self.spoken - ((spare | self.visit) - known)
         length = len(spoken) + self.decimals
         if not length:
             return None

@@ -137,14 +137,28 @@ def test_a_heading_that_names_no_side_is_a_term_of_the_codes_below_it():
 
 def test_a_side_asks_nothing_of_a_code_that_knows_none():
     codes = [
-        concept("H40.9", "Unspecified glaucoma", laterality=["no_side"]),
-        concept("H44.512", "Absolute glaucoma, left eye", laterality=["left"]),
+        concept("H26.9", "Unspecified cataract", laterality=["no_side"]),
+        concept("H26.213", "Cataract with neovascularization, bilateral", laterality=["bilateral"]),
+        concept("R52", "Pain, unspecified", laterality=["no_side"]),
         concept("L03.90", "Cellulitis, unspecified", laterality=["no_side"]),
         concept("L03.116", "Cellulitis of left leg", laterality=["left"]),
     ]
-    assert best("cellulitis of left leg", codes) == 3
-    codes = codes[:2]
-    assert [fit.named for fit in TERMS.fits("glaucoma, left eye", codes)] == [1.0, 0.0]
+    assert [fit.named for fit in TERMS.fits("bilateral cataracts", codes)] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert best("cellulitis of left leg", codes) == 4
+    assert TERMS.fits("right ear pain", codes)[2].named == 0.0
+
+
+def test_an_organ_of_a_heading_need_not_stand_in_the_term():
+    codes = [
+        Concept(id=id_, label=label, definition=f"{chapter} > {label}", metadata={"laterality": [side]})
+        for id_, label, chapter, side in (
+            ("H40.9", "Unspecified glaucoma", "Diseases of the eye and adnexa", "no_side"),
+            ("H44.512", "Absolute glaucoma, left eye", "Diseases of the eye and adnexa", "left"),
+            ("X", "Unspecified glaucoma", "Symptoms", "no_side"),
+        )
+    ]
+    named = [TERMS.fits("glaucoma, left eye", [code])[0].named for code in codes]
+    assert named == [1.0, 0.0, 0.0]
 
 
 def test_a_term_that_excludes_what_is_not_said_stands_behind_one_that_does_not():
