@@ -1,4 +1,4 @@
-"""The methods, one ``dspy.Module`` a file, over signatures and retrievers.
+"""The methods, one ``dspy.Module`` per file, over signatures and retrievers.
 
 Names are imported on first use (``from abduce.programs import FHS``), because importing DSPy takes
 more than a second.

@@ -1,4 +1,4 @@
-"""Model calls of the programs: one retry, then dropped and counted."""
+"""Model calls of the programs: an unusable reply is asked for once more, then dropped and counted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAX_RAW = 32_000
 
 
 class NoModel(InputError):
-    """A program (``who``) needs a language model and the caller has none."""
+    """A program (``who``) needs a language model, but the caller has none."""
 
     of_every_example = True
 
@@ -47,10 +47,10 @@ class NoModel(InputError):
 
 
 def model_for(predictor: dspy.Predict, stage: str) -> Any:
-    """The model that a stage is asked of.
+    """The model of a stage.
 
     The predictor's own (``predictor.set_lm``), else the caller's for the stage (``stage_lms`` of the DSPy
-    context, a mapping; None there: the stage has none), else the caller's ``lm``.
+    context; None there: the stage has no model), else the caller's ``lm``.
 
     Raises:
         NoModel: there is none.
@@ -63,14 +63,13 @@ def model_for(predictor: dspy.Predict, stage: str) -> Any:
 
 
 def decoding(lm: Any, temperature: float | None, rollout: int, fresh: bool) -> dict[str, Any]:
-    """What is sent with one call, beside what the model itself sends with every call.
+    """The settings of one call, in addition to those that the model sends with every call.
 
     Args:
-        temperature: None: greedy, unless the user set a temperature in ``[lm]``; 0: greedy by the
-            method's definition; above 0: the method samples, and a temperature that the user set in
-            ``[lm.STAGE]`` takes its place.
-        rollout: tells samples of one prompt apart: in the cache, and as the seed of a sampled reply.
-        fresh: ask the server even where the cache knows the reply of rollout 0.
+        temperature: None: greedy, unless the user set a temperature in ``[lm]``; 0: greedy by the method's
+            definition; above 0: the method samples, and a temperature in ``[lm.STAGE]`` replaces it.
+        rollout: distinguishes samples of one prompt, in the cache and as the seed of a sampled reply.
+        fresh: ask the server even if the cache has the reply of rollout 0.
     """
     own: dict[str, Any] = getattr(lm, "kwargs", None) or {}
     stated = getattr(lm, "stated", None)
@@ -194,13 +193,13 @@ def _record(call: Call, receipt: Receipt, answer: Any, trace: Trace) -> None:
 
 
 def _why(error: Exception) -> str:
-    """The first line of what a parser says."""
+    """The first line of a parser's error."""
     return str(error).strip().split("\n", 1)[0][:200]
 
 
 @lru_cache(maxsize=1)
 def default_adapter() -> StrictJSON:
-    """The adapter of calls whose caller has set none."""
+    """The adapter for callers that set none."""
     return StrictJSON()
 
 

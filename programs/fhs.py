@@ -30,14 +30,13 @@ class FHS(Program):
         retriever: the first stage.
         schema: the domain's dimensions.
         config: J, K, kappa, Kv, beta and the rest.
-        generator, verifier: model-backed ones where not given.
+        generator, verifier: default: model-backed ones.
         serializer: how facts become text.
-        taxonomy: what is ranked; the retriever's own where not given.
+        taxonomy: the ranked taxonomy; default: the retriever's.
         profiles: may be shared between programs over the same taxonomy and schema.
-        prompts: the prompt set of the model-backed parts.
+        prompts: the prompt set of the parts that call a model.
         verdicts: form of the verifier's answers.
-        companions: by name, the programs that the config's ``companions`` weighs; each is asked for
-            its ranking of the same fact.
+        companions: the programs weighted by the config's ``companions``, by name; each ranks the same fact.
     """
 
     config: FHSConfig
@@ -94,9 +93,9 @@ class FHS(Program):
         return kept
 
     def accept(self, hypotheses: Sequence[Hypothesis], trace: Trace) -> None:
-        """Record hypotheses that are used, and log their values that no vocabulary covers.
+        """Record the used hypotheses, and log their values outside every vocabulary.
 
-        ``notes["unnormalised"]`` has one mapping per hypothesis of the trace, where any has such a value.
+        ``notes["unnormalised"]`` has one mapping per hypothesis of the trace, if any has such a value.
         """
         trace.hypotheses += hypotheses
         found = sum(len(self.schema.unnormalised(h)) for h in hypotheses)
@@ -105,7 +104,7 @@ class FHS(Program):
             trace.notes["unnormalised"] = [self.schema.unnormalised(h) for h in trace.hypotheses]
 
     def queries(self, fact: Fact, hypotheses: list[Hypothesis], trace: Trace) -> list[Query]:
-        """Both renderings of every hypothesis; with no hypothesis left, the direct query (counted)."""
+        """Both renderings of every hypothesis; without any hypothesis, the direct query (counted)."""
         if not hypotheses:
             return [self.fall_back(fact, trace)]
         return render(fact, self.serializer.identify(fact), hypotheses, self.schema, self.config.forms)

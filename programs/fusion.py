@@ -15,10 +15,9 @@ from ..retrievers.base import Floats, Ranking
 class Pool:
     """The candidate pool ``U`` in fused order.
 
-    ``fused`` holds S(c) of Eq. 4 and ``scores`` what later stages use: S~(c) of Eq. 5 in [0, 1], or S
-    itself where scores are left raw. Both have shape ``(len(ids),)``. ``candidates`` and ``fell_back`` are
-    what the rankings say of the filter: the most documents that any searched (0: not known), and whether the
-    datatype filter did not apply to any.
+    ``fused`` holds S(c) of Eq. 4. ``scores`` holds the scores for later stages: S~(c) of Eq. 5 in [0, 1], or
+    S itself if scores are raw. Both have shape ``(len(ids),)``. ``candidates`` is the most documents that any
+    ranking searched (0: unknown). ``fell_back``: the datatype filter did not apply to some ranking.
     """
 
     ids: Sequence[str]
@@ -60,13 +59,13 @@ def fuse(
 ) -> Pool:
     """Reciprocal rank fusion of rankings into one pool (Eq. 4 and 5).
 
-    A candidate's score is summed only over the rankings that returned it. Ties fall by the first
-    ranking that returned the candidate, its best rank, then id.
+    A candidate's score is the sum over the rankings that returned it. Ties are broken by the first ranking
+    that returned it, its best rank, then id.
 
     Args:
         rankings: any number; ranks count from 1.
         kappa: the fusion constant.
-        fusion: ``sum``, or ``mean``: the sum divided by how many rankings contain the candidate.
+        fusion: ``sum``, or ``mean``: the sum divided by the number of rankings with the candidate.
         normalise: whether ``scores`` are range-normalised over the pool.
         weights: one factor per ranking (the papers' methods use none).
     """
@@ -98,7 +97,7 @@ def final_ranking(pool: Pool, support: Mapping[str, float], beta: float) -> Rank
 
     Args:
         pool: already cut to K.
-        support: v(c) in [0, 1] for every candidate; empty where no verifier ran.
+        support: v(c) in [0, 1] for every candidate; empty if no verifier ran.
         beta: the verifier's weight.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Programs from specs: what a method is made of and how it is put together."""
+"""Build programs from specs."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from .verify import LMVerifier, SymbolicVerifier, Verifier
 
 @dataclass(frozen=True)
 class Parts:
-    """What rows of one experiment share.
+    """The parts that rows of one experiment share.
 
-    ``retriever`` builds (or returns) the retriever for a row's settings; ``replay`` gives the logged
-    traces of a row; ``precedents`` gives the index of already-tagged facts, ``trained`` what was learned from
-    such; ``facts`` are all facts of the run, of which some rows judge several at once.
+    ``retriever`` builds (or returns) the retriever for a row's settings. ``replay`` gives the logged traces
+    of a row, ``precedents`` the index of already-tagged facts, and ``trained`` the trained model. ``facts``
+    are all facts of the run, because some rows ask about several at once.
     """
 
     retriever: Callable[[Mapping[str, Any]], Retriever]
@@ -62,14 +62,14 @@ class Parts:
     _profiles: dict[str, Profiles] = field(default_factory=dict)
 
     def under(self, vocabulary: str) -> Parts:
-        """The parts of a row with a vocabulary of its own.
+        """The parts of a row with another vocabulary.
 
         Args:
             vocabulary: ``paper`` (that of the authors' release), or the path of a schema's TOML file;
                 empty: the domain's.
 
         Raises:
-            ValueError: the domain has no such vocabulary, or the file is no schema.
+            ValueError: the domain has no such vocabulary, or the file is not a schema.
         """
         if not vocabulary:
             return self
@@ -93,7 +93,7 @@ Build = Callable[[Any, Spec, Parts, SearchConfig], Program]
 
 @dataclass(frozen=True)
 class Method:
-    """A method that specs can name: its class and how it is put together."""
+    """A method with a name: its class and how it is built."""
 
     cls: type[Program]
     build: Build
@@ -152,7 +152,7 @@ def _trained(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> 
 
 
 def phrase_serializer(serializer: Serializer) -> Serializer:
-    """The serializer of the phrase book's readings: a wider window around a mention, where it has any."""
+    """The serializer for the phrase book: a wider window around a mention, if it has windows."""
     return replace(serializer, before=300, after=150) if serializer.before or serializer.after else serializer
 
 
@@ -170,7 +170,7 @@ def _grounded(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) ->
 
 
 def generator_for(spec: Spec, parts: Parts) -> Generator:
-    """The generator that a spec names."""
+    """A spec's generator."""
     serializer = parts.serializer_for(spec.serializer)
     if spec.generator == "rules":
         return RuleGenerator(parts.schema, serializer)
@@ -185,7 +185,7 @@ def generator_for(spec: Spec, parts: Parts) -> Generator:
 
 
 def verifier_for(spec: Spec, parts: Parts, profiles: Profiles) -> Verifier:
-    """The verifier that a spec names."""
+    """A spec's verifier."""
     if spec.verifier == "symbolic":
         return SymbolicVerifier(parts.schema, profiles)
     serializer = parts.serializer_for(spec.serializer)
@@ -226,15 +226,15 @@ NOT_REPLAYED = frozenset(
 
 
 def check_replay(spec: Spec, base: Spec | None = None) -> None:
-    """Refuse a replay that cannot give what it says.
+    """Refuse a replay that cannot work.
 
     Args:
         spec: the replaying row.
-        base: the row whose log is used, where it is known.
+        base: the row whose log is used, if known.
 
     Raises:
-        ValueError: its program, or the replayed one, cannot be replayed; or the log will lack the samples
-            that the row needs.
+        ValueError: its program, or the replayed one, cannot be replayed; or the log lacks the samples that
+            the row needs.
     """
     for program in (spec.program, base.program if base is not None else spec.program):
         if program in NOT_REPLAYED:
@@ -283,11 +283,11 @@ PROGRAMS: dict[str, Method] = {
 
 
 def method_named(program: str) -> Method:
-    """A method by its name, or by ``package.module:Class``.
+    """The method with a name, or ``package.module:Class``.
 
     Raises:
         InputError: no such module or class.
-        ValueError: no such method, or a class that is none.
+        ValueError: no such method, or a class that is not one.
     """
     if ":" in program:
         return Method(own_class(program, Program), _own)
@@ -317,10 +317,10 @@ def _own(cls: type[Any], spec: Spec, parts: Parts, config: SearchConfig) -> Prog
 
 
 def build_program(spec: Spec, parts: Parts) -> Any:
-    """The program of a spec, with the selector around it where the spec says so.
+    """Build a spec's program, with the selector if the spec has one.
 
     Raises:
-        ValueError: an option that the method has not, or a vocabulary or prompt set that there is not.
+        ValueError: an unknown option, vocabulary or prompt set.
     """
     from .one_token import OneTokenSelector
     from .select import Selector

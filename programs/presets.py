@@ -1,7 +1,7 @@
-"""The papers' rows by name, each a base and the fields it changes.
+"""The papers' rows by name: each is a base with some changed fields.
 
-An experiment file starts from one of them or from a bare program name. :class:`~abduce.programs.spec.Spec` is
-what a row is, :mod:`abduce.programs.methods` puts it together.
+An experiment file starts from one of them or from a program's name. :class:`~abduce.programs.spec.Spec`
+defines a row, and :mod:`abduce.programs.methods` builds it.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ VOTING = frozenset({"precedents", "trained"})
 
 
 def spec_named(name: str) -> Spec:
-    """A preset by name, or the bare program of that name.
+    """The preset with a name, or the program with that name.
 
     Raises:
-        ValueError: there is neither.
+        ValueError: an unknown name.
     """
     if name in PRESETS:
         return PRESETS[name]
@@ -122,8 +122,9 @@ def spec_named(name: str) -> Spec:
 
 
 def scopes(spec: Spec) -> frozenset[str]:
-    """Whose already-tagged facts decide a spec's results (``others``, ``own``), alone, as a companion or as
-    demonstrations; empty where it uses none."""
+    """The scopes (``others``, ``own``) of already-tagged facts that affect a spec's results: alone, as a
+    companion or as demonstrations. Empty if it uses none.
+    """
     found: set[str] = {SHOWN_SCOPES[spec.generator]} if spec.generator in SHOWN_SCOPES else set()
     if spec.program in VOTING:
         found.add(getattr(spec.resolve(), "scope"))  # noqa: B009
@@ -134,17 +135,17 @@ def scopes(spec: Spec) -> frozenset[str]:
 
 
 def learns(spec: Spec) -> bool:
-    """Whether a trained model decides a spec's results, alone or as a companion."""
+    """Whether a trained model affects a spec's results, alone or as a companion."""
     names = (name for name in spec.config.get("companions", {}) if name != spec.program)
     return spec.program == "trained" or any(learns(spec_named(name)) for name in names)
 
 
 def scoped(spec: Spec, scope: Literal["others", "own"]) -> Spec:
-    """A spec that uses other companies' already-tagged facts only, or the company's own too, wherever it
-    uses any: in the vote, in its companions, as demonstrations.
+    """A spec that uses already-tagged facts of one scope everywhere: in the vote, in its companions, as
+    demonstrations.
 
     Raises:
-        ValueError: it uses none, or has a companion without a twin of that scope.
+        ValueError: it uses none, or a companion has no version with that scope.
     """
     used = scopes(spec)
     if not used:
@@ -163,7 +164,7 @@ def scoped(spec: Spec, scope: Literal["others", "own"]) -> Spec:
 
 
 def _twin(name: str, scope: Literal["others", "own"]) -> str:
-    """The preset that a companion is with another scope."""
+    """A companion's preset with another scope."""
     spec = spec_named(name)
     if not scopes(spec):
         return name
@@ -175,5 +176,5 @@ def _twin(name: str, scope: Literal["others", "own"]) -> str:
 
 
 def name_of(spec: Spec) -> str | None:
-    """The preset that a spec is, or None."""
+    """The name of a spec's preset, or None."""
     return next((name for name, preset in PRESETS.items() if preset == spec), None)

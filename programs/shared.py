@@ -1,4 +1,4 @@
-"""Facts that share their evidence, asked once: all members of a group take the answer of the first one."""
+"""Facts that share their evidence: the model is asked once per group, and all members get the answer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .trace import Trace
 
 
 class _Abandoned(Exception):
-    """Who computed a value was cancelled."""
+    """The task that computed a value was cancelled."""
 
 
 class Once:
-    """Computes a value once per key, whoever asks first, and gives it to as many askers as the key has.
+    """Computes a value once per key and returns it to all callers of the key.
 
-    Those who ask while it is computed wait; what it raises, all get. Safe to share between threads.
+    Callers wait while it is computed; if it raises, all get the error. Safe to share between threads.
     """
 
     def __init__(self) -> None:
@@ -74,15 +74,15 @@ class Once:
 
 
 class SharedEvidence(Stateful):
-    """A program that is asked once for each group of facts that share their evidence.
+    """A program that runs once per group of facts that share their evidence.
 
-    The first fact of a group (in the order given) is asked about, whichever comes first, so the answers do
-    not depend on the order of the calls. Its own trace has the calls and what was counted; the traces of
-    the others have the same trail with no calls, and ``notes["evidence_of"]`` names the fact that was asked
-    about. A fact that is in no group is asked about by itself.
+    It always runs on the first fact of a group (in the given order), so answers do not depend on the order of
+    calls. This fact's trace has the calls and counters. The traces of the others have the same content
+    without calls, and ``notes["evidence_of"]`` names the first fact. A fact outside every group runs by
+    itself.
 
     Args:
-        program: what ranks, a selector around it included.
+        program: the program, with its selector if it has one.
         facts: all facts of the run.
     """
 
@@ -121,6 +121,6 @@ class SharedEvidence(Stateful):
 
 
 def silent(trace: Trace, asked: str) -> Trace:
-    """The trail of a fact whose answer is that of another one: nothing was called or counted for it."""
+    """The trace of a fact whose answer comes from another fact: no calls and no counters."""
     pool = Counter({"pool": trace.counters["pool"]})
     return replace(trace, calls=[], counters=pool, seconds={}, notes={**trace.notes, "evidence_of": asked})

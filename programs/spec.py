@@ -1,4 +1,4 @@
-"""A row, resolved: everything that decides what it does, and how it is changed."""
+"""A resolved row: every setting of its program, and how to change it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ SHOWN_SCOPES: Mapping[str, Literal["others", "own"]] = {"lm-precedents": "others
 
 
 class About(NamedTuple):
-    """What is known of a method before it is built: its config class, whether it calls no model whatever the
-    spec says, and whether it is an oracle, which is shown the gold concept."""
+    """What is known of a method before it is built: its config class, whether it never calls a model, and
+    whether it is an oracle, which sees the gold concept.
+    """
 
     config: type[SearchConfig]
     model_free: bool = False
@@ -40,10 +41,10 @@ class About(NamedTuple):
 
 
 def about(program: str) -> About:
-    """What is known of a method: one of :data:`METHODS`, or ``package.module:Class``, which is imported.
+    """What is known of a method, one of :data:`METHODS`, or ``package.module:Class``, which is imported.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: an unknown name.
     """
     if ":" not in program:
         if program not in METHODS:
@@ -76,8 +77,9 @@ METHODS: Mapping[str, About] = {
 
 
 class SpecBase(BaseModel):
-    """What specs of both families share: a program's name, what its config changes, and how a spec is
-    changed."""
+    """The common part of both families' specs: a program's name, the changes to its config, and how to change
+    a spec.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -85,13 +87,13 @@ class SpecBase(BaseModel):
     config: Mapping[str, Any] = Field(default_factory=dict)
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """This spec with some fields changed.
+        """This spec with some changed fields.
 
-        A key is a field of the spec (``prompts``), a dotted one (``retriever.w_cov``,
+        A key is a field of the spec (``prompts``), a dotted field (``retriever.w_cov``,
         ``serializer.markup``, ``options.text``), or else a field of the method's config (``beta``).
 
         Raises:
-            ValueError: a key that is none of these, or a value that does not fit.
+            ValueError: an unknown key, or a wrong value.
         """
         data = self.model_dump()
         for key, value in changes.items():
@@ -112,12 +114,12 @@ class SpecBase(BaseModel):
         return spec
 
     def resolve(self) -> BaseModel:
-        """The method's full config; raises ValueError where there is none."""
+        """The method's full config; raises ValueError if there is none."""
         raise NotImplementedError
 
 
 class Configured(Protocol):
-    """Whatever has the config class of a method."""
+    """Anything with a method's config class."""
 
     @property
     def config(self) -> type[BaseModel]: ...
@@ -127,7 +129,7 @@ def resolved_config(method: Configured, config: Mapping[str, Any]) -> Any:
     """The full config of a method.
 
     Raises:
-        ValueError: a key or value that its config does not have.
+        ValueError: an unknown key or wrong value of its config.
     """
     try:
         return method.config.model_validate(dict(config))
@@ -136,30 +138,30 @@ def resolved_config(method: Configured, config: Mapping[str, Any]) -> Any:
 
 
 class Spec(SpecBase):
-    """One row, resolved.
+    """One resolved row.
 
     Args:
-        program: name of the method (a key of :data:`METHODS`), or ``package.module:Class``, a subclass of
-            :class:`~abduce.programs.base.Program` of one's own.
+        program: the method's name (a key of :data:`METHODS`), or ``package.module:Class``, your own subclass
+            of :class:`~abduce.programs.base.Program`.
         config: fields of the method's config class that differ from its defaults.
-        generator: ``lm``, ``rules`` or ``phrases`` (no model); ``lm-precedents`` shows it the nearest
-            already-tagged facts of other companies, ``lm-precedents-own`` those of the company's own
-            earlier filings too.
+        generator: ``lm``, ``rules`` or ``phrases`` (no model). ``lm-precedents`` also shows the model the
+            nearest already-tagged facts of other companies; ``lm-precedents-own`` includes those of the
+            company's own earlier filings.
         verifier: ``lm``, or ``symbolic`` (the program-driven check, no model).
         prompts: name or path of the prompt set.
-        vocabulary: whose category vocabularies: empty: the domain's own; ``paper``: those of the authors'
+        vocabulary: the category vocabularies: empty: the domain's own; ``paper``: those of the authors'
             release (finance only); or the path of a schema's TOML file.
         verdicts: form of the verifier's answers.
         selector: whether the shared listwise selector runs after the method; ``one-token``: the selector that
             reads one token per round instead.
-        shared_evidence: facts that share their evidence are asked about once (the cells of a table's row
-            whose columns differ in dates alone).
+        shared_evidence: ask once for facts that share their evidence (cells of a table row whose columns
+            differ only in dates).
         retriever: settings of the retriever that differ from the experiment's.
         serializer: settings of the serializer that differ from the domain's.
-        options: arguments of the method's own constructor.
-        replay: where not empty, the row whose logged hypotheses and queries are used again in place of the
-            method's own (``ROW``, or ``FOLDER:ROW`` of an earlier run), and its verdicts where the row's
-            own window is the logged one.
+        options: arguments of the method's constructor.
+        replay: if not empty, the row whose logged hypotheses and queries replace the method's own (``ROW``,
+            or ``FOLDER:ROW`` of an earlier run); its verdicts are used too if the row's window is the logged
+            one.
         state: path of a compiled program's state (``abduce optimize``); empty: none.
     """
 
@@ -180,7 +182,7 @@ class Spec(SpecBase):
         """The method's full config.
 
         Raises:
-            ValueError: no such program, or a key or value that its config does not have.
+            ValueError: an unknown program, or an unknown key or wrong value of its config.
         """
         config: SearchConfig = resolved_config(about(self.program), self.config)
         return config
@@ -189,8 +191,8 @@ class Spec(SpecBase):
     def needs_model(self) -> bool:
         """Whether running it calls a language model.
 
-        A replay does where it changes what decides the verifier's window (or the verifier itself): a row
-        whose window turns out to be the logged one calls nothing all the same.
+        A replay calls one if it changes the verifier or its window. A row whose window turns out to be the
+        logged one still calls nothing.
         """
         if self.selector:
             return True
@@ -208,5 +210,5 @@ class Spec(SpecBase):
 
     @property
     def needs_gold(self) -> bool:
-        """Whether it is an oracle, which is shown the gold concept."""
+        """Whether it is an oracle, which sees the gold concept."""
         return about(self.program).needs_gold

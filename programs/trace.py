@@ -1,4 +1,4 @@
-"""What a program did for one input: everything its ranking can be recomputed from."""
+"""What a program did for one input, enough to recompute its ranking."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _COUNTING = threading.Lock()
 class Query:
     """One retrieval query.
 
-    ``form`` is how it was made (``direct``, ``locus``, ``label``, ``definition``, ``gold``, ...);
-    ``hypothesis`` the index of the hypothesis it renders; ``round`` counts from 0.
+    ``form`` is the kind of query (``direct``, ``locus``, ``label``, ``definition``, ``gold``, ...),
+    ``hypothesis`` the index of its hypothesis; ``round`` counts from 0.
     """
 
     text: str
@@ -51,12 +51,12 @@ class Query:
 
 @dataclass
 class Call:
-    """One model call. ``raw`` is the reply as it came; ``ok`` says that it is an answer.
+    """One model call. ``raw`` is the unchanged reply; ``ok``: it is a valid answer.
 
-    ``retry``: the second rollout of a question whose first reply was no use; ``dropped``: so was this
-    one; ``failed``: there was no reply. ``requests`` counts attempts on the wire (0: from the cache),
-    ``retries`` those that followed another, ``faults`` what was wrong with each that failed. Tokens are
-    the server's count; ``cached_tokens`` are those of the prompt that its prefix cache knew.
+    ``retry``: the second attempt at a question whose first reply was unusable; ``dropped``: this reply was
+    unusable too; ``failed``: there was no reply. ``requests`` counts attempts sent (0: from the cache),
+    ``retries`` those after the first, and ``faults`` has the reason of each failed one. Tokens are as the
+    server counts them; ``cached_tokens`` are prompt tokens from its prefix cache.
     """
 
     stage: str
@@ -79,7 +79,7 @@ class Call:
 
 @dataclass
 class Judged:
-    """One verification: a window under one hypothesis; ``verdicts`` is None where the call failed."""
+    """One verification: a window under one hypothesis; ``verdicts`` is None if the call failed."""
 
     hypothesis: int
     window: list[str]
@@ -89,7 +89,7 @@ class Judged:
 
 @dataclass(repr=False)
 class Trace:
-    """The whole trail of one program over one input.
+    """Everything that one program did for one input.
 
     Counters are named by what they count: ``llm_calls``, ``retrievals``, ``pool`` (the size of U),
     ``dropped_replies``, ``failed_rounds``, ``direct_fallback``, ``datatype_fallback``,
@@ -176,14 +176,15 @@ class Trace:
         return "".join(parts)
 
     def count(self, name: str, n: int = 1) -> None:
-        """Add to a counter; safe where calls fan out."""
+        """Add to a counter; safe with parallel calls."""
         with _COUNTING:
             self.counters[name] += n
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[Any]:
-        """Add the wall time of the block to ``seconds[stage]``, and tell of it (:mod:`.telling`); gives the
-        span, or None."""
+        """Add the block's wall time to ``seconds[stage]``, and report it (:mod:`.telling`); yields the span,
+        or None.
+        """
         start = time.perf_counter()
         announce(stage)
         try:
@@ -194,12 +195,13 @@ class Trace:
 
     @property
     def lost_replies(self) -> bool:
-        """Whether a part of the method did without its model: a reply was no use or did not come, so that the
-        result is not (only) the method's."""
+        """Whether a part of the method continued without its model because a reply was unusable or missing,
+        so that the result is not (only) the method's.
+        """
         return self.counters["llm_calls"] > 0 and any(self.counters[name] for name in LOSSES)
 
     def retrieved(self, queries: Sequence[Query], rankings: Sequence[Ranking]) -> None:
-        """Record a batch of queries with what came back."""
+        """Record a batch of queries with their results."""
         self.queries += queries
         self.rankings += rankings
         self.count("retrievals", len(queries))
