@@ -61,6 +61,13 @@ def read_decided(
     return found
 
 
+def none_decided(decisions: Mapping[str, Decision]) -> str:
+    """A line that says that nothing is decided; empty if something is."""
+    if any(d.state in (*DECIDED, "rejected") for d in decisions.values()):
+        return ""
+    return "nothing is decided: no fact is accepted, corrected or rejected (in a table: the column state)"
+
+
 def with_decisions(
     tags: Sequence[Tag], decisions: Mapping[str, Decision], taxonomy: Taxonomy
 ) -> tuple[Tag, ...]:

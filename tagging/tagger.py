@@ -228,7 +228,7 @@ class Tagger:
 
         Arguments and errors are the same as for :meth:`tag`.
         """
-        from .decided import read_decided
+        from .decided import none_decided, read_decided
         from .log import log_note
         from .tagging import Tagging
         from .tags import Tags
@@ -243,6 +243,8 @@ class Tagger:
         given = self._read(what, contexts, skip_bad, tell, company)
         known = {fact.fact_id for fact in given.facts} if decided is not None else set()
         decisions = None if decided is None else read_decided(decided, known, self.taxonomy)
+        if decisions is not None and (line := none_decided(decisions)):
+            tell(line)
         if gold:
             given.golds(self.taxonomy)
         ready = self._setup.ready(given.facts, tell, company=company)

@@ -99,3 +99,14 @@ def test_bad_decisions_are_refused(sheet, tmp_path):
         tagger.tag(sheet, decided={first.fact_id: "Nothing"})
     with pytest.raises(InputError, match=r"j\.txt"):
         tagger.tag(sheet, decided=tmp_path / "j.txt")
+
+
+def test_a_table_that_decides_nothing_is_told(sheet, tmp_path):
+    tagger = Tagger(tmp_path / "concepts.jsonl", program="locus")
+    first = tagger.tag(sheet)
+    id_ = first[0].fact.fact_id
+    for state, told in (("", True), ("accepted", False), ("rejected", False)):
+        table = tmp_path / "tags.csv"
+        table.write_text(f"fact_id,concept,state\n{id_},Debt,{state}\n")
+        notes = tagger.tag(sheet, decided=table).notes
+        assert any(n.startswith("nothing is decided") for n in notes) is told
