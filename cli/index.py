@@ -40,6 +40,10 @@ def build(
         typer.Option("--set", help="A setting as in \\[retriever], KEY=VALUE; repeatable."),
     ] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing index.")] = False,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=HEADING", help="What your file of concepts calls it, as id=code."),
+    ] = None,
 ) -> None:
     """Build an index folder. An experiment opens it with `[retriever] index = "FOLDER"`.
 
@@ -54,9 +58,11 @@ def build(
     import time
 
     from ..data.build.index import build_index
+    from ..data.columns import Columns
 
     start = time.perf_counter()
-    lines = build_index(source, out, kind, passages, data, set_ or [], overwrite)
+    names = Columns.parse(column or []).names
+    lines = build_index(source, out, kind, passages, data, set_ or [], overwrite, names)
     for line in lines:
         say(line)
     say(f"done in {time.perf_counter() - start:.1f} s")

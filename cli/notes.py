@@ -28,7 +28,8 @@ def end_if_unusable(share: float, allowed: bool, what: str, results: str) -> Non
     """
     if share > HALF and not allowed:
         print_note(
-            f"the model was no use for most of the {what}; --allow-fallback takes {results} as they are"
+            f"most of the {what} failed or lack a reply of the model; "
+            f"--allow-fallback takes {results} as they are"
         )
         raise typer.Exit(1)
 

@@ -16,7 +16,7 @@ from .fusion import Pool, final_ranking, fuse
 from .profiles import Profiles
 from .running import at_once, called
 from .serialize import Serializer
-from .state import Stateful
+from .state import Stateful, must_be
 from .telling import note
 from .trace import Judged, Query, Trace
 from .verify import Candidates, Verifier
@@ -35,6 +35,10 @@ class Program(Stateful):
         serializer: how facts become text.
         taxonomy: what is ranked; the retriever's own where not given.
         config: the method's settings.
+
+    Raises:
+        TypeError: ``retriever`` is no :class:`~abduce.retrievers.base.Retriever`.
+        ValueError: there is no taxonomy.
     """
 
     needs_gold = False
@@ -51,6 +55,7 @@ class Program(Stateful):
         config: SearchConfig | None = None,
     ) -> None:
         super().__init__()
+        must_be("retriever", retriever, Retriever)
         self.retriever = retriever
         self.serializer = serializer or Serializer()
         found = taxonomy if taxonomy is not None else getattr(retriever, "taxonomy", None)

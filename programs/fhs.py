@@ -19,6 +19,7 @@ from .profiles import Profiles
 from .render import render
 from .running import called
 from .serialize import Serializer
+from .state import must_be
 from .trace import Query, Trace
 from .verify import LMVerifier, Verifier
 
@@ -57,6 +58,7 @@ class FHS(Program):
         companions: Mapping[str, Program] | None = None,
     ) -> None:
         super().__init__(retriever, serializer, taxonomy, config or self.default_config)
+        must_be("schema", schema, DimensionSchema)
         self.schema = schema
         self.prompts = prompts
         self.profiles = profiles or Profiles(schema, self.taxonomy)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
 
+from ..retrievers.base import Ranking
 from ..retrievers.registry import outside_class
+from .trace import Trace
 
 T = TypeVar("T")
 
@@ -28,6 +30,19 @@ def own_class(name: str, base: type[T]) -> type[T]:
     if not (isinstance(found, type) and issubclass(found, base)):
         raise ValueError(f"{name} is no subclass of {base.__module__}.{base.__name__}")
     return found
+
+
+def ranked(prediction: Any) -> Any:
+    """A prediction, if it is one of a program: with ``ranking`` and ``trace``.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    for name, type_ in (("ranking", Ranking), ("trace", Trace)):
+        if not isinstance(getattr(prediction, name, None), type_):
+            kind = type(prediction).__name__
+            raise TypeError(f"the program gave a {kind} without {name}: end with self.answer(ranking, trace)")
+    return prediction
 
 
 def config_class(cls: type[Any]) -> Any:

@@ -24,6 +24,13 @@ LENGTHS = frozenset({"too_long", "too_short"})
 """Complaints that say nothing against a demonstration: how many verdicts there are differs by call."""
 
 
+def must_be(name: str, value: object, type_: type) -> None:
+    """Raise TypeError where an argument is of another type."""
+    if not isinstance(value, type_):
+        article = "an" if type_.__name__[0] in "AEIOU" else "a"
+        raise TypeError(f"{name} must be {article} {type_.__name__}, got {type(value).__name__}")
+
+
 def predictor_fingerprint(signature: type[dspy.Signature]) -> str:
     """Changes whenever a signature's input names or the JSON schemas of its outputs do."""
     outputs = {
@@ -113,11 +120,8 @@ class Stateful(Part):
         """All inputs by name, and of the right types."""
         named = {**dict(zip(self.takes, args, strict=False)), **inputs}
         for name, type_ in self.takes.items():
-            if name in named and not isinstance(named[name], type_):
-                article = "an" if type_.__name__[0] in "AEIOU" else "a"
-                raise TypeError(
-                    f"{name} must be {article} {type_.__name__}, got {type(named[name]).__name__}"
-                )
+            if name in named:
+                must_be(name, named[name], type_)
         return named
 
     def fingerprints(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ..programs.own import ranked
 from ..programs.shared_rows import first_alike
 from ..retrievers.errors import InputError
 from ..signatures.types import Fact
@@ -82,7 +83,7 @@ class Tagging(Iterable[Tag]):
                     asked.append(facts[place])
                     yield asked[-1]
 
-        answers = in_order(lambda fact: ready.program(fact)(fact=fact), asking(), self.concurrency)
+        answers = in_order(lambda fact: ranked(ready.program(fact)(fact=fact)), asking(), self.concurrency)
         waiting: dict[int, tuple[Any | None, str]] = {}
         for place, own in enumerate(first):
             if own == place:

@@ -22,12 +22,17 @@ KINDS = ("bm25", "dense", "milvus")
 """The kinds of retriever that have something to store."""
 
 
-def load_source(source: str, passages: bool = False, data: Path | None = None) -> Collection[Any]:
+def load_source(
+    source: str,
+    passages: bool = False,
+    data: Path | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Collection[Any]:
     """The source of an index: a domain's inventory, a release by name, a corpus, or a file of concepts or
     passages.
 
     A domain's name (``clinical``) is what its evaluation ranks; a taxonomy's name (``icd10cm-2018``) is the
-    whole release.
+    whole release. ``columns`` names the headings of a file of concepts.
 
     Raises:
         InputError: it does not exist or cannot be read.
@@ -45,7 +50,7 @@ def load_source(source: str, passages: bool = False, data: Path | None = None) -
         raise InputError(f"no source {source!r}; there are {known}, or give a file")
     if passages:
         return load_corpus(source) if os.path.isdir(path) or path.suffix == ".parquet" else Corpus.load(path)
-    return Taxonomy.load(path)
+    return Taxonomy.load(path, columns=columns)
 
 
 def parse_settings(pairs: Sequence[str], option: str = "--set") -> dict[str, Any]:
@@ -76,6 +81,7 @@ def build_index(
     data: Path | None,
     pairs: Sequence[str],
     overwrite: bool,
+    columns: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Build an index; returns lines about it.
 
@@ -89,7 +95,7 @@ def build_index(
         check_out(out, folder=kind != "milvus")
     if kind != "milvus" and out.exists() and not overwrite:
         raise InputError("exists already; give another folder, or --overwrite", file=out)
-    collection = load_source(source, passages, data)
+    collection = load_source(source, passages, data, columns)
     if kind == "milvus":
         retriever: Any = build_retriever(kind, collection, uri=str(out), progress=True, **settings)
         retriever.close()

@@ -57,6 +57,7 @@ class Bench(ABC, Generic[Table, Spec]):
         noun: the kind of examples.
         beside: the other data of the run (``, corpus medical``).
         stratum: the group within which a sample is drawn.
+        origin: where the examples come from; empty: the data folder.
         shows_records: whether tables need whole records, which then stay in memory if there is no folder.
     """
 
@@ -68,6 +69,7 @@ class Bench(ABC, Generic[Table, Spec]):
     noun: str
     beside: str = ""
     stratum: str = ""
+    origin: str = ""
     shows_records: bool = False
 
     @abstractmethod

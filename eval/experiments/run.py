@@ -72,7 +72,7 @@ def run_experiment(experiment: AnyExperiment, **options: Unpack[RunOptions]) -> 
     every = len(examples)
     examples = examples if limit is None else sampled(examples, limit, bench.stratum)
     alone = "".join(f", {field} {value} alone" for field, value in experiment.where.items())
-    said = f"{bench.name}{alone}, {len(examples):,} {bench.noun}{bench.beside}, from {folder}"
+    said = f"{bench.name}{alone}, {len(examples):,} {bench.noun}{bench.beside}, from {bench.origin or folder}"
     if len(examples) < every:
         said += f" (a sample of {every:,})"
     if (on_start := options.get("on_start")) is not None:

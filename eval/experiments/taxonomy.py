@@ -149,6 +149,7 @@ def _open_own(
         noun="facts",
         precedents=source,
         schema=data.open_schema(taxonomy, domain),
+        origin=data.splits[chosen],
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...data.corpora import load_corpus
 from ...data.example import Example, fingerprint
 from ...data.folder import DataFolder, domain_named
+from ...data.own import OwnData
 from ...data.parts import make_parts, make_rag_parts
 from ...data.questions import TEST_SETS, TUNING_SET, named_questions
 from ...lm.use import meter_line, models_for
@@ -145,15 +146,23 @@ def _facts(experiment: AnyExperiment, folder: DataFolder, split: str, measure: s
 
     if split in ("test", "fincl", "cases"):
         raise InputError(f"nothing is tuned on the split {split!r}; choose dev or train", field="split")
-    domain = domain_named(experiment.table.domain)
-    parts = make_parts(folder.taxonomy(domain), domain, experiment.retriever)
+    own: OwnData | None = experiment.table.data
+    if own is not None:
+        taxonomy, domain = own.open_taxonomy(folder)
+        schema = own.open_schema(taxonomy, domain)
+        facts: Sequence[Example] = own.examples(own.split(split, split))
+    else:
+        domain = domain_named(experiment.table.domain)
+        taxonomy, schema = folder.taxonomy(domain), None
+        facts = folder.facts(domain, split)
+    parts = make_parts(taxonomy, domain, experiment.retriever, schema)
 
     def made() -> tuple[Any, Any]:
         from .metrics import TaxonomyMetric
 
         return build_program(experiment.rows[0].spec, parts), TaxonomyMetric(measure, parts.profiles)
 
-    return _Material(restricted(folder.facts(domain, split), experiment.where), "facts", FACT_STAGES, made)
+    return _Material(restricted(facts, experiment.where), "facts", FACT_STAGES, made)
 
 
 def _questions(experiment: AnyExperiment, folder: DataFolder, split: str, measure: str) -> _Material:

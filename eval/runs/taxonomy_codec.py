@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...programs.own import ranked
 from ...retrievers.concept_ids import strip_namespace
 from ..metrics import RANKING_MEASURES, accuracy, measure, score_ranking
 
@@ -28,7 +29,7 @@ class TaxonomyCodec:
         self._more = {name: measure(name) for name in self.measures[len(RANKING_MEASURES) + 2 :]}
 
     def encode(self, prediction: Any) -> dict[str, Any]:
-        trace = prediction.trace
+        trace = ranked(prediction).trace
         ranking = prediction.get("retrieved", prediction.ranking)
         record = trace.toDict()
         record["final"] = None

@@ -30,6 +30,17 @@ def run(*arguments: str | Path) -> Any:
     return cli("index", *arguments)
 
 
+def test_headings_of_a_file_are_named(tmp_path: Path) -> None:
+    source, out = tmp_path / "t.csv", tmp_path / "t.index"
+    source.write_text("key,words\nA1,Running shoes\n")
+    refused = run("build", source, out)
+    assert refused.code == 2, refused.said
+    assert not out.exists()
+    built = run("build", source, out, "--column", "id=key", "--column", "label=words")
+    assert built.code == 0, built.said
+    assert build_retriever(collection=None, **named(str(out))).search(["shoes"], 1)[0].ids == ["A1"]
+
+
 def test_build_info_verify(tmp_path: Path) -> None:
     source, out = write(tmp_path / "t.jsonl", ROWS), tmp_path / "t.index"
     built = run("build", source, out, "--set", "k1=0.9", "--set", "tokenizer=tok")

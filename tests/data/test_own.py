@@ -7,9 +7,11 @@ from abduce.data.columns import Columns
 from abduce.data.own import OwnData
 from abduce.data.text_rows import is_text_rows, read_text_rows
 from abduce.eval.experiments.evaluate import evaluate
+from abduce.eval.optimize.optimize import optimize_row
 from abduce.retrievers.errors import InputError
 from abduce.retrievers.taxonomy import Taxonomy
 from abduce.tagging.tagger import Tagger
+from openai_stub import Stub
 
 CATEGORIES = "code,name,parent\nA1,Running shoes,Footwear\nA2,Rain jackets,Clothing\n"
 ITEMS = "sku,title,extra,category\ns1,Trail running shoe,blue,A1\ns2,qqq zzqx,,A2\n"
@@ -143,6 +145,28 @@ def test_own_data_that_cannot_be_read_is_one_line(shop, data, words):
     with pytest.raises(InputError, match=words) as caught:
         evaluate(experiment(shop, data))
     assert "\n" not in str(caught.value)
+
+
+def test_it_is_said_whose_facts_they_are(shop):
+    run = evaluate(experiment(shop, f'{OWN}taxonomy = "categories.csv"'))
+    assert run.data == f"categories all, 2 facts, from {shop / 'items.csv'}"
+
+
+def test_a_row_is_compiled_on_the_users_own_facts(shop):
+    """Never on those of the data folder, nor on a split that is not named."""
+    data = f'{OWN}taxonomy = "categories.csv"'
+    path = experiment(shop, data)
+    path.write_text(path.read_text().replace('"locus"', '"FHS"'))
+    with pytest.raises(InputError, match="no split 'dev'; there are all"):
+        optimize_row(str(path), "FHS", shop / "fhs.json")
+    path.write_text(path.read_text().replace('"items.csv"', '{ dev = "items.csv", test = "none.csv" }'))
+    with pytest.raises(InputError, match="nothing is tuned on the split 'test'"):
+        optimize_row(str(path), "FHS", shop / "fhs.json", split="test")
+    with Stub() as stub:
+        lm = {"kind": "vllm", "base_url": stub.url, "tries": 1}
+        done = optimize_row(str(path), "FHS", shop / "fhs.json", lm=lm, check=0)
+    assert (done.noun, done.examples, done.rollouts.made) == ("facts", 2, 2)
+    assert any("Trail running shoe" in str(body) for body in stub.bodies)
 
 
 def test_splits_are_chosen_by_name():

@@ -65,6 +65,15 @@ class OnlyOptions(RAG):
         return fuse_queries(found, self.passages, self.config.B_max)
 
 
+class Spoken(Program):
+    """Gives no prediction."""
+
+    model_free = True
+
+    def forward(self, fact):
+        return "cash"
+
+
 class Nothing:
     pass
 '''
@@ -186,6 +195,15 @@ def test_the_command_line_takes_it_with_options(mine, tmp_path, folder, cli):
     assert "Goodwill" in out.read_text()
     assert cli(*words, "--program-option", "prefix=1").code == 2
     assert cli(*words, "--program-option", "suffix").code == 2
+
+
+def test_a_class_that_gives_no_prediction_fails_on_each_fact_in_one_line(mine, tmp_path, folder, cli):
+    facts = folder.file("facts_dev.jsonl")
+    words = ["tag", facts, "--taxonomy", folder.file("concepts.jsonl"), "--program", f"{mine}:Spoken"]
+    ran = cli(*words, "--out", tmp_path / "tags.csv")
+    assert ran.code == 1
+    assert "the program gave a str without ranking" in ran.said
+    assert "Traceback" not in ran.said
 
 
 def test_a_question_program_takes_options_on_the_command_line(mine, tmp_path, cli):

@@ -178,6 +178,13 @@ def modules():
                 yield name, cls
 
 
+def test_parts_of_another_type_are_refused_in_one_line(tiny_index, schema):
+    with pytest.raises(TypeError, match=r"^retriever must be a Retriever, got str$"):
+        FHS("bm25", schema)
+    with pytest.raises(TypeError, match=r"^schema must be a DimensionSchema, got str$"):
+        FHS(tiny_index, "us-gaap")
+
+
 def test_every_forward_says_what_it_does():
     silent = [
         f"{name}.{method}"
