@@ -1,4 +1,4 @@
-"""Blocks that a page puts at places of their own (``position: absolute``), as pieces with places."""
+"""Absolutely positioned blocks of a page (``position: absolute``), as pieces with positions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INLINE = frozenset(("span", "a", "b", "i", "em", "strong", "font"))
 
 
 def styles_of(sheet: str) -> dict[str, Style]:
-    """What a style sheet says of places, by class (``.a``), id (``#a``) and element name."""
+    """The positions in a style sheet, by class (``.a``), id (``#a``) and element name."""
     found: dict[str, Style] = {}
     for selectors, rule in _RULE.findall(sheet):
         if len(found) >= MAX_CLASSES:
@@ -55,8 +55,7 @@ def _said(text: str) -> Style:
 
 
 def style_of(element: Any, name: str, classes: Mapping[str, Style]) -> Style:
-    """What an element called ``name``, its classes and its id say of its place; empty where it is not put
-    anywhere."""
+    """The position of an element called ``name``, from its classes and its id; empty if it has none."""
     own = element.get("style") or ""
     style: Style = {}
     if classes:
@@ -77,7 +76,7 @@ _PLACES = ("left", "right", "top", "bottom", "transform")
 
 @dataclass
 class Placed:
-    """A positioned element that is open: where it stands, and whether others stand in it."""
+    """An open positioned element: its position, and whether it contains others."""
 
     element: Any
     style: Style
@@ -87,7 +86,7 @@ class Placed:
 
     @classmethod
     def inside(cls, element: Any, style: Style, around: Placed | None) -> Placed:
-        """A positioned element, its place counted from the page's corner."""
+        """A positioned element, with its position relative to the page's corner."""
         x, y = _points(style.get("left", "")), _points(style.get("top", ""))
         if "top" not in style:
             y = -_points(style.get("bottom", ""))
@@ -101,7 +100,7 @@ class Placed:
         return cls(element, style, x + (around.x if around else 0.0), y + (around.y if around else 0.0))
 
     def piece(self) -> Piece | None:
-        """Its text with its place."""
+        """Its text with its position."""
         flat = flatten(self.element)
         if not flat.text:
             return None

@@ -1,4 +1,4 @@
-"""A file of any supported kind to a :class:`~.assemble.Document`."""
+"""Read a file of any supported format as a :class:`~.document.Document`."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ NEAREST = {
 
 
 def refusal(path: Path, kinds: str = ", ".join(sorted(SUFFIXES))) -> str:
-    """Why a file of a kind that is not among ``kinds`` is refused, and what works instead."""
+    """Why a format outside ``kinds`` is refused, and what works instead."""
     kind = kind_of(path)
     return f"is none of {kinds}" + (f"; {NEAREST[kind]}" if kind in NEAREST else "")
 
 
 def kind_of(path: Path) -> str:
-    """The suffix that says what a file is, without ``.gz``."""
+    """The suffix that gives a file's format, without ``.gz``."""
     return next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
 
 
@@ -58,10 +58,10 @@ def read_document(path: str | Path, company: str | None = None) -> Document:
 
     Args:
         path: an HTML or inline-XBRL page, Markdown, plain text, CSV, TSV, an Excel workbook or a PDF.
-        company: whose document it is, where it does not say so itself (an inline-XBRL page does).
+        company: the document's company, if it names none (an inline-XBRL page does).
 
     Raises:
-        InputError: unreadable, of no known kind, too large, or without a single number.
+        InputError: unreadable, an unsupported format, too large, or without a number.
     """
     path = Path(path)
     kind = kind_of(path)
@@ -107,7 +107,7 @@ def _counted(document: Document) -> str:
 
 
 def _nothing(document: Document) -> str:
-    """Why a document has no facts, as far as it is known, and where."""
+    """Why and where a document has no facts, as far as known."""
     if not document.passed_over:
         return "has no numbers that could be facts"
     where = document.unread[0]
@@ -148,7 +148,7 @@ def _read_page(path: Path, document: Document) -> Document:
 
 
 def _company(own: str | None, document: Document) -> str | None:
-    """Whose a page is: what it says itself, else what the user says."""
+    """A page's company: the one it names, else the user's."""
     given = document.company
     if not company_key(own or ""):
         return given

@@ -1,8 +1,8 @@
-"""Sections of a table: which headings of rows a row stands under.
+"""Sections of a table: the section headings of each row.
 
-A section closes at its total and at the next heading of its rank. Where the document moves labels in, a
-section holds for the deeper rows below it. Else rank is told by capitals and boldness: a section that follows
-another at once nests in it, and one that comes after values closes those of its own rank and below.
+A section ends at its total and at the next heading of its rank. If the document indents labels, a section
+holds the deeper rows below it. Otherwise capitals and boldness give the rank: a section right after another
+is nested in it, and a section after values ends those of its rank and below.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 @dataclass
 class _Section:
-    """``inside`` is the indent of the rows that it holds, known once the first of them is seen; ``rank`` is
-    lower for what stands higher."""
+    """``inside`` is the indent of its rows, known from the first one; a lower ``rank`` is a higher level."""
 
     text: str
     indent: float
@@ -35,7 +34,7 @@ class _Section:
     inside: float | None = None
 
     def holds(self, label: Cell, section: bool) -> bool:
-        """Whether a row with this label (``section``: a section row) stands in it, by its indent."""
+        """Whether a row with this label (``section``: a section row) is in it, by indent."""
         if self.inside is None:
             level = not section and label.indent == self.indent and self.text.endswith(":")
             if label.indent > self.indent or level:
@@ -45,15 +44,15 @@ class _Section:
         return label.indent >= self.inside
 
     def sums(self, label: Cell) -> bool:
-        """Whether a row is moved in below a section whose own rows are not: a sum, outside of it."""
+        """Whether a row is indented below a section whose own rows are not: a sum outside of it."""
         return self.inside == self.indent and label.indent > self.indent
 
 
 class Sections:
-    """The sections that are open, outermost first.
+    """The open sections, outermost first.
 
     Args:
-        indented: the document moves some labels in.
+        indented: whether the document indents some labels.
     """
 
     def __init__(self, indented: bool) -> None:
@@ -67,11 +66,11 @@ class Sections:
         return tuple(s.text for s in self._open)
 
     def chain(self, label: Cell | None) -> tuple[str, ...]:
-        """The sections that a row with this label stands under."""
+        """The sections of a row with this label."""
         return tuple(s.text for s in self._open if label is None or not s.sums(label))
 
     def open(self, label: Cell, text: str, last_values: int) -> None:
-        """A row that heads those below it; ``last_values`` is the last row that had values."""
+        """A row that heads the rows below it; ``last_values`` is the last row with values."""
         rank = _rank(label)
         self._paired = False
         if self.indented:
@@ -82,7 +81,7 @@ class Sections:
         del self._open[:-MAX_NESTED]
 
     def row(self, label: Cell) -> None:
-        """A row with values (or dashes) begins: sections that do not hold it close."""
+        """A row with values (or dashes) begins: sections that do not hold it end."""
         kind = _PAIR.match(label.text) is not None
         if self._paired and not kind and self._open:
             del self._open[-1:]
@@ -91,8 +90,9 @@ class Sections:
             self._open = [s for s in self._open if s.holds(label, section=False)]
 
     def close(self, label: Cell) -> None:
-        """A row with values has ended: where it is the total of a section, that one closes. A net sum is one
-        where it names nothing but its section ("Net cash used in financing activities")."""
+        """A row with values has ended; if it is a section's total, the section ends. A net sum is a total if
+        it names only its section ("Net cash used in financing activities").
+        """
         if not self._open:
             return
         if net := _NET.match(label.text):

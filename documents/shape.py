@@ -1,5 +1,6 @@
-"""What the layout of a grid says without saying it: headings that reach over columns, tables side by side,
-how wide the labels are, and whether it holds values at all."""
+"""The implicit layout of a grid: headings over several columns, tables side by side, the width of the labels,
+and whether it has values.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +24,10 @@ _SUM = re.compile(r"total\b", re.IGNORECASE)
 
 
 def spread_headings(grid: Grid) -> Grid:
-    """The grid with headings that reach to the right over empty places, as a merged heading would.
+    """The grid with headings extended to the right over empty cells, like merged headings.
 
-    That is how a CSV text writes ``Three months`` over 2024 and 2023: once, and nothing beside it. A row of
-    headings in which a cell spans says itself what it covers and is left alone.
+    A CSV text writes ``Three months`` over 2024 and 2023 only once, with nothing beside it. A row of headings
+    with a spanning cell is explicit and is unchanged.
     """
     first = _first_values(grid)
     rows = list(grid.rows)
@@ -49,13 +50,13 @@ def _spread(cell: Cell, over: tuple[int, int]) -> Cell:
 
 
 def _own(row: Sequence[Cell], r: int) -> list[Cell]:
-    """What begins in a row, but for a label in the first column."""
+    """The cells that begin in a row, except a label in the first column."""
     found = [c for c in row if c.row == r and not c.placeholder]
     return found[1:] if found and found[0].col == 0 and len(found) > 1 else found
 
 
 def _spans(uppers: Sequence[Cell], lower: Sequence[Cell]) -> dict[int, tuple[int, int]]:
-    """Column of each heading that reaches on, its first column and the column after its last."""
+    """Column of each extended heading, its first column and the column after its last."""
     if not uppers or len(lower) <= len(uppers):
         return {}
     if len(uppers) == 1 and uppers[0].col == lower[0].col and heads_units(uppers[0].text):
@@ -88,7 +89,7 @@ def _first_values(grid: Grid) -> int:
 
 
 def side_by_side(grid: Grid) -> Iterator[tuple[Grid, int]]:
-    """The tables that stand beside each other in one grid, left to right, each with its first column.
+    """The tables that are side by side in one grid, left to right, each with its first column.
 
     A second column of labels begins another table where what stands left of it has values of its own, and
     both have headings in common, a total, or rows that only one of them has, or no value has a heading.
@@ -145,8 +146,9 @@ def _begins_table(grid: Grid, first: int, left: int, col: int, labels: Sequence[
 
 
 def stub_width(grid: Grid, left: int) -> int:
-    """How many grid columns on the left hold labels: at least 1, and 0 where values stand in the first column
-    and no row of values has a word."""
+    """The number of label columns on the left: at least 1, and 0 if values are in the first column and no row
+    of values has a word.
+    """
     ends: dict[int, int] = {}
     first = words = False
     for row in grid.rows:
@@ -162,8 +164,8 @@ def stub_width(grid: Grid, left: int) -> int:
 def is_layout(grid: Grid) -> bool:
     """Whether a table only arranges text: bullet points, signatures, page furniture.
 
-    A table of values has a figure in a cell of its own, or several labels with bare years below headings;
-    bullets, list numbers and page numbers are not.
+    A table of values has a figure alone in a cell, or several labels with bare years below headings. Bullets,
+    list numbers and page numbers do not count.
     """
     headed, years = False, 0
     for row in grid.rows:

@@ -1,4 +1,4 @@
-"""CSV and Excel sheets: one sheet is one or more tables, parted by empty rows."""
+"""CSV and Excel sheets: a sheet is one or more tables, separated by empty rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Row = tuple[int, list[SheetCell]]
 
 
 def read_csv_table(text: str, path: Path) -> list[Block]:
-    """The tables of a CSV or TSV text; its delimiter (comma, semicolon, tab, bar) is found out.
+    """The tables of a CSV or TSV text; the delimiter (comma, semicolon, tab, bar) is detected.
 
     Raises:
         InputError: it is not CSV, or has too many cells.
@@ -68,8 +68,9 @@ def read_csv_table(text: str, path: Path) -> list[Block]:
 
 
 def _dialect(sample: str) -> dict[str, Any]:
-    """The delimiter that parts most rows alike. A comma gives way to another that does so as well: it is then
-    a decimal comma. (``csv.Sniffer`` takes apostrophes for quotes, and is quadratic.)"""
+    """The delimiter that splits most rows alike. If a comma and another delimiter both do, the comma is a
+    decimal comma. (``csv.Sniffer`` takes apostrophes for quotes, and is quadratic.)
+    """
     lines = sample.splitlines(keepends=True)
     if len(sample) == _SAMPLE and len(lines) > 1:
         del lines[-1:]
@@ -99,12 +100,12 @@ def _plain_cell(column: int, text: str) -> SheetCell:
 
 
 def read_workbook(path: Path, on_unread: Callable[[str, str, str], None]) -> list[Block]:
-    """The visible tables of an Excel workbook (.xlsx, .xlsm), sheet by sheet; formulas by their last value.
+    """The visible tables of an Excel workbook (.xlsx, .xlsm), sheet by sheet; formulas by their stored value.
 
     ``on_unread`` is called with reason, place and text of hidden sheets.
 
     Raises:
-        InputError: not a workbook, or it would become too much (:mod:`.bookcheck`, before it is loaded).
+        InputError: not a workbook, or too large (:mod:`.bookcheck` checks before loading).
     """
     from openpyxl.reader.excel import ExcelReader
 
@@ -126,7 +127,7 @@ def read_workbook(path: Path, on_unread: Callable[[str, str, str], None]) -> lis
 
 
 class _Hidden:
-    """The hidden ones among the columns or rows of a sheet, as ranges."""
+    """The hidden columns or rows of a sheet, as ranges."""
 
     def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
         self.ends: list[int] = []
@@ -141,17 +142,17 @@ class _Hidden:
         self.sums = [0, *accumulate(e - s + 1 for s, e in zip(starts, self.ends, strict=True))]
 
     def before(self, place: int) -> int:
-        """How many visible ones there are before the one at ``place`` (counted from 1)."""
+        """The number of visible ones before ``place`` (counted from 1)."""
         at = bisect_left(self.ends, place)
         inside = max(0, place - self.starts[at]) if at < len(self.ends) else 0
         return place - 1 - self.sums[at] - inside
 
 
 def _sheet_rows(sheet: Any, formulas: Mapping[str, str]) -> list[Row]:
-    """The visible rows of a sheet that have text; ``formulas`` are those without a value, by cell.
+    """The visible rows of a sheet with text; ``formulas`` are those without a value, by cell.
 
-    Only the cells that exist are looked at: a sheet of three cells may extend over millions of places, and
-    openpyxl's own iterators make a cell for each.
+    Only existing cells are read: a sheet of three cells may extend over millions of positions, and openpyxl's
+    iterators make a cell for each.
     """
     for column in sheet.column_dimensions.values():
         column.reindex()
@@ -178,7 +179,7 @@ def _sheet_rows(sheet: Any, formulas: Mapping[str, str]) -> list[Row]:
 
 
 def _text(cell: Any) -> str:
-    """A cell as the sheet shows it: its number format's percent, currency and grouping are kept."""
+    """A cell as the sheet shows it, with its number format's percent, currency and grouping."""
     value = cell.value
     if value is None:
         return ""
@@ -216,7 +217,7 @@ def _tables(rows: Sequence[Row], what: str, title: str = "", points_rare: bool =
 
 
 def _told(grid: Grid, above: Sequence[str]) -> Generator[Block, None, list[str]]:
-    """A table, if it has any value; else its texts, which then stand above the next one."""
+    """A table, if it has any value; else its texts, which belong above the next one."""
     if any(c.number is not None or c.silent for row in grid for c in row if not c.year):
         yield TableBlock(grid, " ".join(filter(None, above)))
         return []

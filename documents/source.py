@@ -1,4 +1,4 @@
-"""Opening a document's bytes: sizes are bounded, gzip is unpacked, the encoding is found out."""
+"""Open a document's bytes: sizes are limited, gzip is unpacked, the encoding is detected."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 
 
 def open_bytes(path: Path, limit: int = MAX_BYTES) -> AbstractContextManager[Bounded]:
-    """The bytes of a file, gzip unpacked where they are gzip.
+    """The bytes of a file; gzip is unpacked.
 
     Raises:
-        InputError: the gate refuses it (:mod:`abduce.retrievers.outside`), or it is over ``limit`` bytes.
+        InputError: the checks of :mod:`abduce.retrievers.outside` refuse it, or it is over ``limit`` bytes.
     """
     return open_outside(path, limit)
 
 
 def find_encoding(path: Path, limit: int = MAX_BYTES) -> str:
-    """The encoding of a text file: its byte order mark, UTF-8 where all bytes are, else what it declares
-    (where that decodes it), else Windows-1252.
+    """The encoding of a text file: its byte order mark, else UTF-8 if all bytes are valid, else what it
+    declares (if that decodes it), else Windows-1252.
 
     Raises:
         InputError: as :func:`open_bytes`, or the file is empty or binary.
@@ -80,7 +80,7 @@ _NOT_DECLARED = ("undefined", "idna", "punycode", "unicode_escape", "raw_unicode
 
 
 class Utf8(io.RawIOBase):
-    """A byte stream re-encoded as UTF-8; bytes that its encoding does not know become U+FFFD."""
+    """A byte stream re-encoded as UTF-8; invalid bytes become U+FFFD."""
 
     def __init__(self, stream: Bounded, encoding: str) -> None:
         self._stream = stream
@@ -101,7 +101,7 @@ class Utf8(io.RawIOBase):
 
 
 def read_text(path: Path, limit: int = MAX_BYTES) -> str:
-    """A whole text file, in whatever encoding.
+    """A whole text file, in any encoding.
 
     Raises:
         InputError: as :func:`find_encoding`.

@@ -23,8 +23,9 @@ MAX_JOINED = 2_000
 
 @dataclass(frozen=True)
 class Part:
-    """A table as it stands in a page. ``edges`` are where its grid columns begin and end, in percent of its
-    width, where it says so."""
+    """A table in a page. ``edges`` are start and end of its grid columns, in percent of its width, if
+    stated.
+    """
 
     grid: Grid
     caption: str = ""
@@ -52,14 +53,14 @@ class Part:
 
 
 class TableRun:
-    """Takes tables in order and gives back those that are complete, joined where they belong together."""
+    """Takes tables in order and returns complete ones, joined if they belong together."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self._parts: list[Part] = []
 
     def add(self, part: Part) -> Iterator[Part]:
-        """The next table; yields what stood before it and is no part of the same."""
+        """Add the next table; yields the tables before it if it does not continue them."""
         if not part.rows:
             return
         if self._parts and not (len(self._parts) < MAX_JOINED and self._joins(part)):
@@ -67,7 +68,7 @@ class TableRun:
         self._parts.append(part)
 
     def flush(self) -> Iterator[Part]:
-        """What is held, as one table or as it stood."""
+        """The held tables, as one table or unchanged."""
         parts, self._parts = self._parts, []
         if len(parts) > 1 and any(p.valued for p in parts):
             yield Part(self._joined(parts), parts[0].caption)
@@ -112,13 +113,13 @@ def headed_columns(grid: Grid) -> set[int]:
 
 
 def goes_on(grid: Grid, headed: set[int]) -> bool:
-    """Whether a table has no headings of its own, and its values stand in columns that are headed above."""
+    """Whether a table has no headings, and its values are in columns that have headings above."""
     places = list(locate(grid))
     return bool(places) and all(not p.column_header and p.cell.col in headed for p in places)
 
 
 def _fit(before: Part, part: Part) -> bool:
-    """Whether two tables have the same columns, or say where theirs are."""
+    """Whether two tables have the same columns, or state their column positions."""
     if before.width == part.width or (before.edges and part.edges):
         return True
     return any(len(p.rows) == 1 and len(p.rows[0]) == 1 for p in (before, part))
@@ -130,7 +131,7 @@ def _alike(parts: Sequence[Part]) -> bool:
 
 
 def _heads(part: Part) -> bool:
-    """Whether a table holds nothing but headings of columns: years, periods, units."""
+    """Whether a table has only column headings: years, periods, units."""
     rows = part.rows
     cells = [c for row in rows for c in row]
     if part.valued or len(rows) > 4 or any(len(c.text) > MAX_TEXT for c in cells):

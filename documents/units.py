@@ -1,9 +1,8 @@
-"""Units and magnitudes: what a page or a table says of its figures ("in thousands, except per share data"),
-and what holds for one of them.
+"""Units and magnitudes of figures ("in thousands, except per share data").
 
-The nearest word counts: the value's own, its row's, its column's, the table's, the text above, then what the
-document says of all its tables, or what most of them say. Amounts per share are never scaled, shares only
-where the statement does not except them.
+The nearest statement counts: the value, its row, its column, its table, the text above, then what the
+document says of all or most of its tables. Amounts per share are never scaled. Shares are scaled unless the
+statement excludes them.
 """
 
 from __future__ import annotations
@@ -81,8 +80,9 @@ WRITTEN_OUT = {MONETARY: 8, SHARES: 7}
 
 
 class Said(NamedTuple):
-    """What a statement says: the power of ten of amounts, that of shares (None: as amounts), the currency,
-    and its words."""
+    """One statement: the power of ten of amounts, that of shares (None: as amounts), the currency, and its
+    words.
+    """
 
     scale: int
     shares: int | None
@@ -91,7 +91,7 @@ class Said(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """What holds for one value, and where that was said."""
+    """The scale and unit of one value, and where they were stated."""
 
     scale: int | None = None
     unit: str | None = None
@@ -100,7 +100,7 @@ class Stated(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def said_in(text: str) -> Said | None:
-    """The last statement of magnitude in a text; None where there is none.
+    """The last statement of magnitude in a text; None if there is none.
 
     >>> said_in("(In millions, except number of shares, which are reflected in thousands)")[:2]
     (6, 3)
@@ -136,7 +136,7 @@ def said_in(text: str) -> Said | None:
 
 
 def _words(text: str, start: int) -> str:
-    """The statement around a place of a text, for showing."""
+    """The statement around a position in a text, for display."""
     low = max(text.rfind("(", 0, start + 1), text.rfind(". ", 0, start) + 1, start - 40, 0)
     high = text.find(")", start)
     return " ".join(text[low : high + 1 if 0 <= high < start + 160 else start + 60].split())
@@ -144,7 +144,7 @@ def _words(text: str, start: int) -> str:
 
 @dataclass
 class TableUnits:
-    """What a table says of its figures: in its own headings and captions, and in the text above."""
+    """A table's statements on its figures: in its headings and captions, and in the text above."""
 
     own: Said | None
     above: Said | None
@@ -169,7 +169,7 @@ class TableUnits:
 
 
 def unit_column(grid: Grid) -> dict[int, str]:
-    """What a column of units ("Unit": EUR m, %, FTE) says of each row."""
+    """The unit of each row from a unit column ("Unit": EUR m, %, FTE)."""
     for row in grid.rows[:12]:
         for head in row:
             if _UNITS.fullmatch(head.text.strip()) and head.col:
@@ -183,7 +183,7 @@ def unit_column(grid: Grid) -> dict[int, str]:
 
 
 def _currency(grid: Grid) -> str | None:
-    """The currency of the first sign that stands with a figure of a table."""
+    """The currency of the first sign beside a figure of a table."""
     for row in grid.rows:
         for cell in row:
             if cell.number is not None and cell.number.currency:
@@ -194,7 +194,7 @@ def _currency(grid: Grid) -> str | None:
 
 
 class DocumentUnits:
-    """What the whole document says, and what most of its tables say; known at its end."""
+    """Statements of the whole document, and of most of its tables; known at its end."""
 
     def __init__(self) -> None:
         self.general: Said | None = None
@@ -203,19 +203,19 @@ class DocumentUnits:
         self.currencies: Counter[str] = Counter()
 
     def passage(self, text: str) -> None:
-        """A passage that may speak of all tables."""
+        """Read a passage that may speak of all tables."""
         if self.general is None and _HINT.search(text) and _GENERAL.search(text):
             self.general = said_in(text[:2000])
 
     def count(self, stated: Stated, datatype: str | None) -> None:
-        """Count what was found for one value."""
+        """Count the statements for one value."""
         if stated.scale is not None and datatype in (MONETARY, SHARES):
             (self.shares if datatype == SHARES else self.scales)[stated.scale] += 1
         if stated.unit and len(stated.unit) == 3:
             self.currencies[stated.unit] += 1
 
     def settle(self, stated: Stated, datatype: str | None, value: str) -> Stated:
-        """What holds for a value of a table of whose magnitude nothing nearer was said."""
+        """The scale and unit of a table value without a nearer statement."""
         scale, unit, words = stated
         least = WRITTEN_OUT.get(datatype or "", 0)
         if scale is None and least and sum(map(str.isdigit, value)) >= least:
@@ -248,11 +248,11 @@ def of_cell(
     """Scale and unit of a value of a table.
 
     Args:
-        table: what its table says.
-        number: as it is printed.
+        table: the table's statements.
+        number: the printed number.
         datatype: the guessed one.
         row, column: its header chains.
-        sign: the currency sign that stands with it, in its cell or beside.
+        sign: its currency sign, in its cell or an adjacent one.
     """
     currency = (number.currency if number else None) or (currency_code(sign) if sign else None)
     if datatype == PERCENT:

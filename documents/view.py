@@ -1,4 +1,4 @@
-"""A document as a page to look at: its own tables and text, with the places of its facts, and nothing else.
+"""A document as a page: its tables and text, with the positions of its facts, and nothing else.
 
 A page is a list of nodes. A node is a text, or ``[tag, attributes, children]`` with a tag of :data:`TAGS`.
 Of a document's markup only the structure is kept: no script, no style, no link, no picture, no attribute
@@ -44,19 +44,19 @@ MANY = 12
 
 @dataclass
 class View:
-    """Blocks of a page in reading order. ``missing`` are facts whose place on the page was not found."""
+    """Blocks of a page in reading order. ``missing`` are facts without a position on the page."""
 
     blocks: list[Node] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
 
 
 def view_document(path: Path | None, facts: Sequence[Fact]) -> View:
-    """The page of a document, with every fact that it has.
+    """The page of a document, with every fact.
 
     Args:
-        path: the document that ``facts`` were read from; None, or one that is no HTML page, is shown as the
-            tables and passages of its facts.
-        facts: numbered by their place; facts of one context stand together.
+        path: the document that ``facts`` were read from; None, or a file that is not an HTML page, is shown
+            as the tables and passages of its facts.
+        facts: numbered by position; facts of one context are adjacent.
 
     Raises:
         InputError: the file cannot be read.
@@ -70,7 +70,7 @@ def view_document(path: Path | None, facts: Sequence[Fact]) -> View:
 
 
 class _Leaf(list[Any]):
-    """A span of running text; its children are cut where facts are found in it."""
+    """A span of running text; its children are split at facts."""
 
     def __init__(self, text: str) -> None:
         super().__init__(["span", {}, [text]])
@@ -181,7 +181,7 @@ class _Page:
         return ["td", attributes, [*children, *nested]]
 
     def _place_passages(self) -> None:
-        """Find passages by their characters, white space aside, in what is shown outside tables of facts."""
+        """Find passages by their characters, without white space, in the text outside tables of facts."""
         solid = [[i for i, c in enumerate(leaf.text) if not c.isspace()] for leaf in self.leaves]
         starts = [0]
         for places in solid:
@@ -214,7 +214,7 @@ class _Page:
 
 
 def _parsed(path: Path) -> Any:
-    """The root of a page, parsed as the reader of facts does: as XML where it is, else as HTML."""
+    """The root of a page, parsed like the reader of facts does: as XML if it is, else as HTML."""
     from lxml import etree
 
     page, as_xml = open_page(path)
@@ -245,7 +245,7 @@ def _unwrapped(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def _gathered(nodes: Sequence[Node]) -> Iterator[Node]:
-    """The blocks among some nodes, and what runs between them as a block of its own."""
+    """The blocks among some nodes, and the text between them as separate blocks."""
     running: list[Node] = []
     for node in nodes:
         if _is_block(node):
@@ -264,7 +264,7 @@ def _is_block(node: Node) -> bool:
 
 
 def _rows(table: Any) -> Iterator[Any]:
-    """The rows of a table as the reader of grids counts them."""
+    """The rows of a table, counted like the reader of grids does."""
     for child in table:
         name = name_of(child)
         if name == "tr":

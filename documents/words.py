@@ -1,4 +1,4 @@
-"""The words of a page or a PDF document in reading order, for whoever wants its text and not its values."""
+"""The words of a page or PDF in reading order, for uses of its text rather than its values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGES = (".htm", ".html", ".xhtml")
 
 
 def words_of(path: Path) -> str:
-    """The text of a web page or PDF; blocks are parted by empty lines, rows of tables by line breaks.
+    """The text of a web page or PDF, with empty lines between blocks and line breaks between table rows.
 
     Raises:
         InputError: it cannot be read, or is too large.

@@ -1,8 +1,8 @@
-"""Bare numbers such as 2024: what the words around them say they are.
+"""Bare numbers such as 2024: years or values, by the words around them.
 
-Between 1900 and 2099 a number without a comma may be a year that heads a column, a date of an item (when
-notes are due) or a value (1,984 employees, printed 1984). Its place decides (:mod:`.headers`); here are the
-words that help.
+A number between 1900 and 2099 without a comma may be a year that heads a column, a date of an item (when
+notes are due) or a value (1,984 employees, printed 1984). Its position decides (:mod:`.headers`); this module
+has the words that help.
 """
 
 from __future__ import annotations
@@ -71,19 +71,20 @@ _A_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 def heads_years(label: str) -> bool:
-    """Whether a row's label heads the years beside it: a unit, a period or what the labels are, not an item
-    of the table."""
+    """Whether a row's label only introduces the years beside it: a unit, a period or what the labels are,
+    rather than an item of the table.
+    """
     text = label.strip()[:200]
     return any(p.fullmatch(text) for p in (_UNIT, _PERIOD_ALONE, _ENDED, _STUB))
 
 
 def heads_units(label: str) -> bool:
-    """Whether a text says nothing but units: ``(in millions)``, ``In thousands, except per share``."""
+    """Whether a text has only units: ``(in millions)``, ``In thousands, except per share``."""
     return _UNIT.fullmatch(label.strip()[:200]) is not None and _MEASURE.search(label) is not None
 
 
 def neighbours(years: Iterable[str]) -> bool:
-    """Whether two or more years stand side by side, each one at most a year from the one before."""
+    """Whether there are two or more adjacent years, each at most a year from the one before."""
     numbers = [int(found[0]) for y in years if (found := _FOUR.search(y))]
     return len(numbers) > 1 and all(abs(a - b) <= 1 for a, b in pairwise(numbers))
 
@@ -94,22 +95,22 @@ def has_year(text: str) -> bool:
 
 
 def names_period(heading: str) -> bool:
-    """Whether a column heading names a period, so that years may stand below it as headings."""
+    """Whether a column heading names a period, so that years below it may be headings."""
     text = heading.strip()[:200]
     return _PERIOD.search(text) is not None or heads_years(text)
 
 
 def dates_column(heading: str) -> bool:
-    """Whether a column's innermost heading says that it holds years of the items: when due, since when."""
+    """Whether a column's innermost heading announces years of the items: when due, since when."""
     return _DATES.fullmatch(heading.strip()[:100]) is not None
 
 
 def follow(years: Iterable[str]) -> bool:
-    """Whether years may head neighbouring columns: each is at most a decade from the one before."""
+    """Whether years may head adjacent columns: each is at most a decade from the one before."""
     numbers = [int(m[0]) for m in map(_FOUR.search, years) if m]
     return all(abs(b - a) <= 10 for a, b in pairwise(numbers))
 
 
 def has_figure(text: str) -> bool:
-    """Whether a text has digits beside those of its dates, periods and names such as "Level 1"."""
+    """Whether a text has digits outside its dates, periods and names such as "Level 1"."""
     return any(map(str.isdigit, text)) and any(map(str.isdigit, _NAMED.sub("", text[:1000])))
