@@ -52,6 +52,6 @@ class Columns:
             if not sign:
                 raise InputError(f"{pair!r} is not NAME=HEADING, such as id=code", field="column")
             if name.strip() in names:
-                raise InputError(f"{name.strip()!r} stands twice", field="column")
+                raise InputError(f"duplicate column name {name.strip()!r}", field="column")
             names[name.strip()] = heading
         return cls(names, tuple(text))

@@ -128,7 +128,7 @@ class Collection(ABC, Generic[Item]):
         ids = [item.id for item in ordered]
         for previous, id_ in pairwise(ids):
             if previous == id_:
-                raise InputError(f"the {self.kind} {name!r} has the id {id_!r} twice", field="id")
+                raise InputError(f"duplicate id {id_!r} in the {self.kind} {name!r}", field="id")
         self._set(name, indexed, ordered, ids)
         self._positions = dict(zip(ids, range(len(ids)), strict=True))
         self.datatypes = Counter(d for d in map(self.datatype, ordered) if d)

@@ -234,7 +234,7 @@ class PrecedentSource:
             count = sum(self.concepts[concept] for concept in lacking)
             shown = ", ".join(lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
             are = "precedents have concepts" if count > 1 else "precedent has a concept"
-            self.on_note(f"{count:,} {are} that {taxonomy.name} lacks, and are passed over: {shown}")
+            self.on_note(f"{count:,} {are} that {taxonomy.name} lacks, and are skipped: {shown}")
 
     @property
     def fingerprint(self) -> str:

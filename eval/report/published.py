@@ -93,7 +93,7 @@ def published_rows(path: str | Path) -> list[PublishedRow]:
             if "|" not in name:
                 raise InputError(f"{name!r} is not 'model|setting'", file=path, line=line, field="pred")
         if (dataset, id_) in found:
-            raise InputError(f"{id_!r} is there twice in {dataset}", file=path, line=line, field="id")
+            raise InputError(f"duplicate id {id_!r} in {dataset}", file=path, line=line, field="id")
         found[dataset, id_] = PublishedRow(dataset, id_, gold, given)
     if not found:
         raise InputError("has no answers", file=path)

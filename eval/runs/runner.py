@@ -151,10 +151,10 @@ def _check(rows: Sequence[Row], examples: Sequence[Example], concurrency: int, b
     for what, values in (("row", names), ("row file", files), ("example", (e.id for e in examples))):
         twice = next(_repeated(values), None)
         if twice is not None:
-            raise InputError(f"the {what} {twice!r} is there twice")
+            raise InputError(f"duplicate {what} {twice!r}")
     for row in rows:
         if not row.seeds or len(set(row.seeds)) != len(row.seeds):
-            raise InputError(f"row {row.name!r} needs at least one seed, and none twice", field="seeds")
+            raise InputError(f"row {row.name!r} needs at least one seed, no duplicate seed", field="seeds")
     if baseline is not None and baseline not in names:
         raise InputError(
             f"the baseline {baseline!r} is none of the rows {', '.join(names)}", field="baseline"

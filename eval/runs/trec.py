@@ -104,7 +104,7 @@ def read_run(path: str | Path) -> dict[str, TrecRanking]:
     for line, (query, _, id_, rank, score, _) in _fields(path, "query Q0 document rank score tag"):
         places = found.setdefault(query, {})
         if id_ in places:
-            raise InputError(f"{id_!r} stands twice under query {query!r}", file=path, line=line)
+            raise InputError(f"duplicate document {id_!r} under query {query!r}", file=path, line=line)
         places[id_] = (-_number(score, path, line, "score"), _number(rank, path, line, "rank"))
     runs = {}
     for query, places in found.items():

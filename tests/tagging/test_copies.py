@@ -135,7 +135,7 @@ def test_concepts_that_the_taxonomy_lacks_are_counted_and_named(folder):
     tag(folder, "old.htm", program="locus", out="reviewed.csv")
     wrong = iter(["Typo", "Typo", "Wrong"])
     trim(folder, "reviewed.csv", "typos.csv", change=lambda row: row | {"concept": next(wrong, "T1")})
-    told = "3 precedents have concepts that concepts lacks, and are passed over: Typo, Wrong"
+    told = "3 precedents have concepts that concepts lacks, and are skipped: Typo, Wrong"
     assert told in tag(folder, "new.htm", "typos.csv").notes
     assert not any("lacks" in note for note in tag(folder, "new.htm", "old.htm").notes)
 

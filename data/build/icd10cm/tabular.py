@@ -76,7 +76,7 @@ def read_codes(file: ReleaseFile) -> dict[str, str]:
         if not label:
             raise InputError(f"{code} has no label", file=str(file), line=number)
         if code in labels:
-            raise InputError(f"{code} stands there twice", file=str(file), line=number)
+            raise InputError(f"duplicate code {code}", file=str(file), line=number)
         labels[code] = label
     if not labels:
         raise InputError("holds no code", file=str(file))

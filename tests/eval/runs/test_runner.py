@@ -261,12 +261,12 @@ def test_in_memory_records(keep: bool) -> None:
     [
         ([], 3, {}, "no rows"),
         ([row("a")], 0, {}, "no examples"),
-        ([row("a"), row("a")], 3, {}, "the row 'a' is there twice"),
+        ([row("a"), row("a")], 3, {}, "duplicate row 'a'"),
         ([row("FHS"), row("fhs")], 3, {}, "row file"),
         ([row("a")], 3, {"concurrency": 0}, "at least 1"),
         ([row("a")], 3, {"baseline": "b"}, "'b' is none of the rows a"),
         ([row("a", seeds=())], 3, {}, "at least one seed"),
-        ([row("a", seeds=(1, 1))], 3, {}, "none twice"),
+        ([row("a", seeds=(1, 1))], 3, {}, "no duplicate seed"),
     ],
 )
 def test_what_cannot_run_is_refused_before_anything_is_written(
@@ -278,7 +278,7 @@ def test_what_cannot_run_is_refused_before_anything_is_written(
 
 
 def test_an_id_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="example 'e0' is there twice"):
+    with pytest.raises(InputError, match="duplicate example 'e0'"):
         run([row("a")], [*examples(2), examples(1)[0]], codec=CODEC)
 
 

@@ -56,7 +56,7 @@ def test_qrels_round_trip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("q Q0 a 1 1.0 t\nq Q0 a 2 .5 t\n", ":2: 'a' stands twice"),
+        ("q Q0 a 1 1.0 t\nq Q0 a 2 .5 t\n", ":2: duplicate document 'a'"),
         ("q Q0 a 1 1.0\n", ":1: has 5 fields, not 6"),
         ("q Q0 a 1 high t\n", ":1: field 'score': 'high' is not a number"),
         ("q Q0 a 1 nan t\n", ":1: field 'score'"),
