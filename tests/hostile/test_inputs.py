@@ -60,7 +60,11 @@ class Worker:
         self.process.stdin.write(json.dumps(case) + "\n")
         self.process.stdin.flush()
         try:
-            assert json.loads(self.lines.get(timeout=120)) == {"placed": True}
+            placed = self.lines.get(timeout=120)
+            if not placed:
+                self.stop()
+                return {"end": "the process ended while its input was made"}
+            assert json.loads(placed) == {"placed": True}
             line = self.lines.get(timeout=WAIT)
         except queue.Empty:
             self.stop()
@@ -112,7 +116,7 @@ def run(cases: list[tuple[str, str]]) -> dict[tuple[str, str], dict[str, Any]]:
 
 def test_every_input_is_read_or_refused_in_one_line() -> None:
     cases = list(names())
-    assert len(cases) >= 1_000
+    assert len(set(cases)) == len(cases) >= 1_000
     began = time.monotonic()
     found = run(cases)
     assert len(found) == len(cases)

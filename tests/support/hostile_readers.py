@@ -159,12 +159,6 @@ def _qrels(path: Path) -> object:
     return len(read_qrels(path))
 
 
-def _decisions(path: Path) -> object:
-    from abduce.tagging.review.again import read_decisions
-
-    return len(read_decisions(path))
-
-
 def _texts(path: Path) -> object:
     from abduce.data.corpora import load_corpus
 
@@ -302,9 +296,6 @@ READERS = [
     Reader("corpus", ".jsonl", _jsonl({"id": "1", "title": "t", "content": "some text"}), _corpus),
     Reader("precedents", ".jsonl", _jsonl({**_FACT, "source_context": "x"}), _precedents),
     Reader("tags", ".csv", b"fact_id,locus,value,concept\nf,Cash,5,Cash\n", _precedents),
-    Reader("reviewed tags", ".xlsx", b"PK\3\4", _precedents),
-    Reader("decisions", ".jsonl", _jsonl({"fact_id": "f", "state": "accepted", "concept": "A"}), _decisions),
-    Reader("Label Studio", ".json", b'[{"data": {"fact_id": "f"}, "annotations": []}]', _decisions),
     Reader("questions", ".jsonl", _jsonl(_QUESTION), _questions),
     Reader("schema", ".toml", _SCHEMA, _schema, plain=True),
     Reader("prompts", ".toml", _PROMPTS, _prompts, plain=True),
