@@ -157,6 +157,7 @@ class Collection(ABC, Generic[Item]):
         self._columns = None
         self._fields: dict[str, tuple[dict[str, int], npt.NDArray[np.int32]]] = {}
         self._made: dict[str, Item] = {}
+        self._found: dict[str, int | None] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -248,7 +249,13 @@ class Collection(ABC, Generic[Item]):
         if self._positions is not None:
             return self._positions.get(id_)
         assert self._columns is not None
-        return self._columns.ids.find(id_)
+        place = self._found.get(id_, -1)
+        if place == -1:
+            place = self._columns.ids.find(id_)
+            if len(self._found) >= KEPT:
+                self._found.clear()
+            self._found[id_] = place
+        return place
 
     @cached_property
     def content_hash(self) -> str:

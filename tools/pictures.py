@@ -51,7 +51,7 @@ def main() -> None:
         abduce("eval", "finance-no-model", "--out", folder / "run")
         abduce("report", folder / "run", "--html", folder / "report.html")
         (folder / "filing.htm").write_text(FILING, encoding="utf-8")
-        abduce("review", folder / "filing.htm", "--program", "FHS-phrases", "--out", folder / "review.html")
+        abduce("review", folder / "filing.htm", "--out", folder / "review.html")
         browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
         page = browser.new_page(viewport=SIZE | {"height": 1280})
         page.goto((folder / "report.html").as_uri())
@@ -60,7 +60,7 @@ def main() -> None:
         page.set_viewport_size(SIZE)
         page.goto(f"{(folder / 'review.html').as_uri()}#order=place")
         page.locator(".panel .candidates").wait_for()
-        for key in "aa2":  # two accepted, one corrected, and a vote for what is like it
+        for key in "aaaa":  # four accepted
             page.keyboard.press(key)
             page.wait_for_timeout(300)
         page.wait_for_timeout(500)

@@ -82,20 +82,18 @@ class Vote:
             found[here] = shelf.columns[name][self.voters[here]].astype(np.int64) + (number << 32)
         return found
 
-    def concepts(self) -> list[str]:
-        """The concept of each voter."""
-        found = []
-        for number, voter in zip(self.of.tolist(), self.voters.tolist(), strict=True):
-            shelf = self.shelves[number]
-            found.append(shelf.concepts[int(shelf.columns["concept"][voter])])
-        return found
+    def concept(self, code: int) -> str:
+        """The concept of a code in the column ``concept``."""
+        return self.shelves[code >> 32].concepts[code & 0xFFFFFFFF]
 
     def ranking(self, k: int = 200) -> Ranking:
         """The concepts by their share of the votes, best first; ties by id."""
         if not len(self.voters):
             return Ranking([], np.zeros(0), {}, self.allowed, self.fell_back)
-        ids, inverse = np.unique(np.array(self.concepts(), dtype=object), return_inverse=True)
-        n = len(ids)
+        codes, of_code = np.unique(self._column("concept"), return_inverse=True)
+        names = np.array([self.concept(code) for code in codes.tolist()], dtype=object)
+        ids, of_name = np.unique(names, return_inverse=True)  # shelves may share concepts
+        inverse, n = of_name[of_code], len(ids)
         tally = _tally(inverse, self.weights, n, self._column("context") if self.once else None)
         share = tally / tally.sum()
         order = np.lexsort((ids.astype(str), -share))[:k]
@@ -114,13 +112,14 @@ class Vote:
         found: list[Neighbour] = []
         seen: set[str] = set()
         total = float(self.weights.sum())
-        concepts = self.concepts()
+        codes = self._column("concept").tolist()
         for i in np.argsort(-self.weights, kind="stable"):
             if len(found) >= n:
                 break
-            if distinct and concepts[i] in seen:
+            concept = self.concept(codes[i])
+            if distinct and concept in seen:
                 continue
-            seen.add(concepts[i])
+            seen.add(concept)
             shelf, group = self.shelves[int(self.of[i])], int(self.voters[i])
             shown = shelf.shown[group]
             company = shelf.companies.find(self.fact.company)
@@ -128,7 +127,7 @@ class Vote:
             same = own and group in shelf.values.find(company, value_key(self.fact.value))
             weight = float(self.weights[i]) / total
             alike = float(self.alike[i])
-            found.append(Neighbour(concepts[i], *shown, weight, alike, own, bool(same)))
+            found.append(Neighbour(concept, *shown, weight, alike, own, bool(same)))
         return found
 
 
