@@ -257,5 +257,5 @@ def test_a_model_of_no_use_ends_with_1(cli, tmp_path, monkeypatch, model, reply)
         0,
     ]
     ran = cli(*words)
-    assert (ran.code, "no use for most of the rollouts" in ran.err) == (1, True), ran.err
+    assert (ran.code, "most of the rollouts failed or lack a reply" in ran.err) == (1, True), ran.err
     assert cli(*words, "--allow-fallback").code == 0
