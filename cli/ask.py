@@ -10,6 +10,7 @@ import typer
 
 from ..retrievers.errors import InputError
 from .notes import end_if_unusable, print_note
+from .options import DataOption, ProgramOption
 from .say import say
 
 if TYPE_CHECKING:
@@ -38,13 +39,7 @@ def ask(
     program: Annotated[
         str, typer.Option(help="HCQR, Simple RAG, Rewriting, HyDE, MAIN-RAG, Rerank-RAG, No-RAG (CoT), ...")
     ] = "HCQR",
-    program_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="An option of your own program (package.module:Class); the value is TOML or a text.",
-        ),
-    ] = None,
+    program_option: ProgramOption = None,
     retriever: Annotated[str, typer.Option(help="bm25, medcpt, minilm, minilm-packaged, ...")] = "bm25",
     index: Annotated[Path | None, typer.Option(help="A stored index of the corpus.")] = None,
     gold: Annotated[
@@ -72,9 +67,7 @@ def ask(
         Path | None, typer.Option(help="Write the answers to a file of questions here: .jsonl or .csv.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions of a file in parallel.")] = 8,
-    data: Annotated[
-        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
-    ] = None,
+    data: DataOption = None,
     allow_fallback: Annotated[
         bool,
         typer.Option(

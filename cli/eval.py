@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .options import DataOption
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,9 +19,7 @@ def evaluate(
     experiment: Annotated[
         str, typer.Argument(help="A bundled experiment's name, or the path of an experiment's TOML file.")
     ],
-    data: Annotated[
-        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
-    ] = None,
+    data: DataOption = None,
     split: Annotated[str | None, typer.Option(help="Split to evaluate, instead of the experiment's.")] = None,
     limit: Annotated[
         int | None,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .options import DataOption
+
 
 def judge(
     run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The run folder of a question experiment.")],
@@ -17,9 +19,7 @@ def judge(
     url: Annotated[str | None, typer.Option(help="Address of a model server that ends in /v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The model's name on that server.")] = None,
     name: Annotated[str, typer.Option(help="The judge's name in tables.")] = "judge",
-    data: Annotated[
-        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
-    ] = None,
+    data: DataOption = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Contexts in parallel.")] = 32,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither read nor write cached replies.")

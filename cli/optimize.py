@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .options import DataOption
+
 
 def optimize(
     experiment: Annotated[str, typer.Argument(help="A bundled experiment's name, or a TOML file.")],
@@ -16,9 +18,7 @@ def optimize(
     split: Annotated[
         str, typer.Option(help="Split or question set to compile on; never a test split.")
     ] = "dev",
-    data: Annotated[
-        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
-    ] = None,
+    data: DataOption = None,
     train: Annotated[int, typer.Option(min=2, help="Number of facts of the split.")] = 50,
     check: Annotated[
         int, typer.Option(min=0, help="Measure the gain on this many facts of other contexts.")

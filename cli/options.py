@@ -1,14 +1,29 @@
-"""Options of a user's own program on the command line."""
+"""Options that several commands have, and those of a user's own program."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from ..retrievers.errors import InputError
 
 if TYPE_CHECKING:
     from ..programs.spec import Spec
+
+
+ProgramOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="An option of your own program (package.module:Class); the value is TOML or a text.",
+    ),
+]
+
+DataOption = Annotated[
+    str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
+]
 
 
 def with_options(program: str | None, words: Sequence[str]) -> str | Spec | None:

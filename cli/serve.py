@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import DataOption
 from .tag import TAXONOMY, Scope, retriever_settings
 
 if TYPE_CHECKING:
@@ -62,9 +63,7 @@ def serve(
             "evidence only."
         ),
     ] = None,
-    data: Annotated[
-        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
-    ] = None,
+    data: DataOption = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; any other than this machine's needs a token.")
     ] = "127.0.0.1",

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import DataOption, ProgramOption
+
 if TYPE_CHECKING:
     from ..tagging.tag import Tag
     from ..tagging.tagger import Tagger
@@ -59,13 +61,7 @@ def tag(
             "which a note names."
         ),
     ] = None,
-    program_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="An option of your own program (package.module:Class); the value is TOML or a text.",
-        ),
-    ] = None,
+    program_option: ProgramOption = None,
     top: Annotated[int, typer.Option(min=1, max=200, help="Concepts per fact.")] = 10,
     out: Annotated[
         str | None,
@@ -83,9 +79,7 @@ def tag(
     schema: Annotated[
         str | None, typer.Option(help="Dimension schema: a bundled name or a TOML file.")
     ] = None,
-    data: Annotated[
-        str | None, typer.Option(help="Data folder; default $ABDUCE_DATA, else the bundled data.")
-    ] = None,
+    data: DataOption = None,
     column: Annotated[
         list[str] | None,
         typer.Option(

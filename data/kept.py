@@ -7,11 +7,12 @@ import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import orjson
 
 from ..retrievers.files import writing
+from ..retrievers.lazy import Lazy
 from ..signatures.types import Fact, SourceContext
 from .example import Example
 
@@ -45,7 +46,7 @@ class FactInputs(Mapping[str, Fact]):
         return 1
 
 
-class KeptFacts(Sequence[Example]):
+class KeptFacts(Lazy[Example]):
     """Examples with :class:`FactInputs`, read back from the file on access.
 
     The file has no name and disappears with the process. Reading is safe from several threads.
@@ -94,16 +95,7 @@ class KeptFacts(Sequence[Example]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    @overload
-    def __getitem__(self, place: int) -> Example: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Example]: ...
-    def __getitem__(self, place: int | slice) -> Example | list[Example]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        place %= len(self)
+    def made(self, place: int) -> Example:
         start, end = (self._ends[place - 1] if place else 0), self._ends[place]
         id_, fields, where, gold, cluster, groups, version = orjson.loads(
             os.pread(self._file.fileno(), end - start, start)
@@ -112,7 +104,7 @@ class KeptFacts(Sequence[Example]):
         return Example(id_, FactInputs(fields, context), gold, cluster, groups, version)
 
 
-class Chosen(Sequence[Example]):
+class Chosen(Lazy[Example]):
     """Examples of a sequence by position, each optionally changed; none is held in memory."""
 
     def __init__(
@@ -126,17 +118,11 @@ class Chosen(Sequence[Example]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, place: int) -> Example: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Example]: ...
-    def __getitem__(self, place: int | slice) -> Example | list[Example]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
+    def made(self, place: int) -> Example:
         return self._change(self._examples[self._places[place]])
 
 
-class FactsOf(Sequence[Fact]):
+class FactsOf(Lazy[Fact]):
     """The facts of examples, each built on access and optionally changed."""
 
     def __init__(
@@ -147,11 +133,5 @@ class FactsOf(Sequence[Fact]):
     def __len__(self) -> int:
         return len(self._examples)
 
-    @overload
-    def __getitem__(self, place: int) -> Fact: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Fact]: ...
-    def __getitem__(self, place: int | slice) -> Any:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
+    def made(self, place: int) -> Fact:
         return self._change(self._examples[place].inputs["fact"])

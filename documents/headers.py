@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from .chains import MAX_PARTS, clean_part, join_chain
 from .columns import silence
 from .grid import Cell, Grid
 from .mentions import Mention, find_mentions
@@ -28,15 +29,6 @@ UNLABELLED = "Total"
 
 MAX_HEADING_ROWS = 12
 """Rows of headings that hold for a value; the nearest are kept."""
-
-MAX_PARTS = 12
-"""Parts of a header chain; the innermost are kept."""
-
-MAX_PART = 600
-"""Characters of one part of a header chain; a longer text is cut."""
-
-MAX_HEADER = 1200
-"""Characters of all parts of a chain; outer parts beyond it are left out."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +77,7 @@ class _Headings:
         if key not in self._chains:
             parts: list[str] = []
             for heading in self.over(cell):
-                text = _clean(heading.text)
+                text = clean_part(heading.text)
                 if text and (not parts or parts[-1] != text):
                     parts.append(text)
             self._chains[key] = tuple(parts)
@@ -95,7 +87,7 @@ class _Headings:
         """A cell's column header; one text for all cells of a column."""
         key = (cell.col, cell.end)
         if key not in self._joined:
-            self._joined[key] = _join(self.chain(cell))
+            self._joined[key] = join_chain(self.chain(cell))
         return self._joined[key]
 
 
@@ -149,14 +141,14 @@ class HeaderReader:
                     self.sections.close(label)
             elif label is not None and label.row == r:
                 if self._is_caption(own, label, r):
-                    self.captions.append(_clean(label.text))
+                    self.captions.append(clean_part(label.text))
                     continue
                 if self._has_data(own, label):
                     self.sections.row(label)
                     header = self._row_header(label, None)
                 else:
-                    self.sections.open(label, _clean(label.text), self._last_values)
-                    header = _join(self.sections.texts)
+                    self.sections.open(label, clean_part(label.text), self._last_values)
+                    header = join_chain(self.sections.texts)
                 yield from self._mentions(worded, header, True)
 
     def _mentions(self, cells: list[Cell], header: str, labelled: bool) -> Iterator[Located]:
@@ -320,8 +312,8 @@ class HeaderReader:
         self.headings.add([c for c in own if c.col >= self.stub and not c.placeholder], named)
 
     def _row_header(self, label: Cell | None, inner: Cell | None) -> str:
-        own = [UNLABELLED if label is None else _clean(label.text)]
-        return _join((*self.sections.chain(label), *own, *([_clean(inner.text)] if inner else [])))
+        own = [UNLABELLED if label is None else clean_part(label.text)]
+        return join_chain((*self.sections.chain(label), *own, *([clean_part(inner.text)] if inner else [])))
 
 
 def _unread(cell: Cell, label: Cell | None) -> bool:
@@ -383,19 +375,3 @@ def _inner_label(row: list[Cell], label: Cell | None) -> Cell | None:
         if cell.col >= label.end and cell.worded:
             return cell
     return None
-
-
-def _join(parts: tuple[str, ...]) -> str:
-    """A chain as one text, within the limits."""
-    kept: list[str] = []
-    length = 0
-    for part in reversed(parts[-MAX_PARTS:]):
-        length += len(part)
-        if kept and length > MAX_HEADER:
-            break
-        kept.append(part)
-    return " | ".join(reversed(kept))
-
-
-def _clean(text: str) -> str:
-    return " ".join(text[: 2 * MAX_PART].split()).replace("|", "/")[:MAX_PART].rstrip()

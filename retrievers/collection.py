@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ..signatures.html import html_table
 from .columns import TextColumn
 from .errors import InputError
+from .lazy import Lazy
 
 COLUMNS = ("ids", "headings", "bodies", "datatypes", "metadata")
 """The columns of :class:`RecordColumns`."""
@@ -297,7 +298,7 @@ class Collection(ABC, Generic[Item]):
                 yield text or None
 
 
-class StoredItems(Sequence[Item]):
+class StoredItems(Lazy[Item]):
     """Items that are built from columns on access."""
 
     def __init__(self, columns: RecordColumns, make: Any) -> None:
@@ -307,13 +308,7 @@ class StoredItems(Sequence[Item]):
     def __len__(self) -> int:
         return len(self._columns.ids)
 
-    @overload
-    def __getitem__(self, place: int) -> Item: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Item]: ...
-    def __getitem__(self, place: int | slice) -> Item | Sequence[Item]:
-        if isinstance(place, slice):
-            return [self._make(self._columns.record(i)) for i in range(*place.indices(len(self)))]
+    def made(self, place: int) -> Item:
         return self._make(self._columns.record(place))  # type: ignore[no-any-return]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
+
+from .lazy import Lazy
 
 
 def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
@@ -26,7 +27,7 @@ def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
 _PIECE = 1 << 20
 
 
-class TextColumn(Sequence[str]):
+class TextColumn(Lazy[str]):
     """N texts in UTF-8, concatenated; a text is decoded on access.
 
     Args:
@@ -49,17 +50,7 @@ class TextColumn(Sequence[str]):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
-        if place < 0:
-            place += len(self)
-        if not 0 <= place < len(self):
-            raise IndexError(place)
+    def made(self, place: int) -> str:
         return self._bytes(place).decode()
 
     def __iter__(self) -> Iterator[str]:

@@ -9,11 +9,11 @@ fitted model does not.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -243,6 +243,16 @@ def confidence_of(prediction: Any, fact: Fact, calibration: Calibration | None) 
     return found
 
 
+class Confident(Protocol):
+    """Whatever may have a confidence, in [0, 1]."""
+
+    @property
+    def confidence(self) -> float | None: ...
+
+
+Sure = TypeVar("Sure", bound=Confident)
+
+
 @dataclass(frozen=True)
 class Thresholds:
     """The confidence from which tags may be accepted unseen.
@@ -265,6 +275,15 @@ class Thresholds:
             there = ", ".join(f"{p:g}" for p in self.least) or "none"
             raise InputError(f"there is no threshold for a precision of {precision:g}: {there}")
         return self.least[precision]
+
+    def sure(self, tags: Iterable[Sure], precision: float) -> tuple[Sure, ...]:
+        """The tags that may be accepted for a precision: none if no confidence reached it.
+
+        Raises:
+            InputError: there is no threshold for this precision.
+        """
+        least = self.of(precision)
+        return () if least is None else tuple(t for t in tags if (t.confidence or 0.0) >= least)
 
     def reached(self, confidence: float | None) -> list[float]:
         """The precisions for which a tag of this confidence may be accepted."""

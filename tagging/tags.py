@@ -173,9 +173,7 @@ class Tags(Sequence[Tag]):
         """
         if self.thresholds is None:
             raise InputError(f"there is no calibration of {self.program!r} with {self.taxonomy.name}")
-        least = self.thresholds.of(precision)
-        sure = () if least is None else (t for t in self.tags if (t.confidence or 0.0) >= least)
-        return replace(self, tags=tuple(sure))
+        return replace(self, tags=self.thresholds.sure(self.tags, precision))
 
     def rows(self, top: int = 10) -> Iterator[dict[str, object]]:
         """The lines of their table, with ``top`` concepts per ranking."""

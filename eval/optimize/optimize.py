@@ -111,7 +111,9 @@ def optimize_row(
     models = experiment.table.models()
     if lm is None and list(models) != [""]:
         raise InputError(f"has several models, {', '.join(models)}: give one with --lm", file=experiment.file)
-    from .rollouts import journal
+    import dspy
+
+    from .rollouts import Rollouts, journal
 
     log = Path(f"{out}.log") if log is None else log
     table = models[""] if lm is None else lm
@@ -119,9 +121,11 @@ def optimize_row(
         program, metric = material.build()
         identity = "" if opened is None else opened.identity()
         done = [spec.model_dump(mode="json"), [e.fingerprint() for e in examples], measure, budget, identity]
-        compiled, rollouts = _compile(
-            program, examples, metric, optimizer, budget, threads, log / f"gepa-{fingerprint(done)}"
-        )
+        rollouts = Rollouts(program)
+        with dspy.context(callbacks=[*(dspy.settings.callbacks or []), rollouts]):
+            compiled = _compile(
+                program, examples, metric, optimizer, budget, threads, log / f"gepa-{fingerprint(done)}"
+            )
         gain = None
         if unseen:
             rows = {"before": program, "after": compiled}
@@ -194,25 +198,6 @@ _MATERIALS: Mapping[str, Callable[[AnyExperiment, DataFolder, str, str], _Materi
 
 
 def _compile(
-    program: Any,
-    examples: list[Example],
-    metric: Any,
-    optimizer: str,
-    budget: str,
-    threads: int,
-    notes: Path,
-) -> tuple[Any, Rollouts]:
-    import dspy
-
-    from .rollouts import Rollouts
-
-    rollouts = Rollouts(program)
-    with dspy.context(callbacks=[*(dspy.settings.callbacks or []), rollouts]):
-        compiled = _compiled(program, examples, metric, optimizer, budget, threads, notes)
-    return compiled, rollouts
-
-
-def _compiled(
     program: Any,
     examples: list[Example],
     metric: Any,

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..columns import TextColumn
 from ..errors import InputError
+from ..lazy import Lazy
 from ..store import Stored, Writer, open_index, trusting, writing
 from .columns import KEPT, CodeBook, SameValues, Shown
 from .companies import Companies
@@ -50,7 +51,7 @@ class StoredPrecedents:
     source: str
 
 
-class _Shown(Sequence[Shown]):
+class _Shown(Lazy[Shown]):
     """The display form of a shelf's precedents, built on access."""
 
     def __init__(
@@ -66,13 +67,7 @@ class _Shown(Sequence[Shown]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    @overload
-    def __getitem__(self, place: int) -> Shown: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Shown]: ...
-    def __getitem__(self, place: int | slice) -> Shown | list[Shown]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
+    def made(self, place: int) -> Shown:
         return Shown(self.ids[place], *(texts[int(codes[place])] for codes, texts in self.parts))
 
 

@@ -70,9 +70,7 @@ class Codes(Sequence[Coded]):
         """
         if self.thresholds is None:
             raise InputError(f"{self.program!r} gives no confidence with {self.taxonomy.name}")
-        least = self.thresholds.of(precision)
-        sure = () if least is None else (c for c in self.coded if (c.confidence or 0.0) >= least)
-        return replace(self, coded=tuple(sure))
+        return replace(self, coded=self.thresholds.sure(self.coded, precision))
 
     @property
     def accepted(self) -> Mapping[float, int]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import dspy
 import pytest
 from abduce.lm import load
-from abduce.lm.engine import Replica, Replicas, Served, fault_of
+from abduce.lm.engine import Served, fault_of
 from abduce.lm.faults import Fault, Patience
 from abduce.lm.wire import MAX_REPLY
 from abduce.programs.calls import ask
@@ -19,39 +19,7 @@ from abduce.programs.trace import Trace
 from dspy import lm15
 from openai_stub import Status, Stub, completion
 from pydantic import Field
-
-PROMPT = "Say yes."
-
-
-@pytest.fixture
-def stub():
-    with Stub() as server:
-        yield server
-
-
-class Clock:
-    """Time that passes only while somebody sleeps."""
-
-    def __init__(self):
-        self.now = 0.0
-        self.slept: list[float] = []
-
-    def __call__(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.slept.append(seconds)
-        self.now += seconds
-
-
-def served(*urls, clock=None, **changes):
-    clock = clock or Clock()
-    settings = {"patience": Patience(draw=lambda: 1.0), "timeout": 5.0, **changes}
-    return Served("m", urls, clock=clock, sleep=clock.sleep, **settings)
-
-
-def request(prompt=PROMPT, **config):
-    return lm15.Request(model="id/m", messages=(lm15.Message.user(prompt),), config=lm15.Config(**config))
+from served_stub import Clock, request, served
 
 
 class Word(dspy.Signature):
@@ -380,48 +348,6 @@ def test_a_saved_engine_comes_back_without_its_key(stub, monkeypatch):
     assert stub.bodies[0]["chat_template_kwargs"] == {"enable_thinking": True}
 
 
-def test_a_dead_replica_is_left_for_another_at_once(stub):
-    clock = Clock()
-    with Stub() as other:
-        stub.stop()
-        engine = served(stub.url, other.url, clock=clock)
-        for i in range(20):
-            assert engine.complete(request(f"prompt {i}")).text
-        assert clock.slept == []
-        assert len(other.bodies) == 20
-
-
-def test_requests_that_begin_alike_prefer_one_replica_and_the_others_get_their_share():
-    with Stub() as one, Stub() as two:
-        engine = served(one.url, two.url)
-        for i in range(40):
-            table = f"table {i // 4} " + "x" * 600
-            engine.complete(request(table + f" locus {i}"))
-        counts = sorted((len(one.bodies), len(two.bodies)))
-        assert sum(counts) == 40
-        assert counts[0] >= 4
-        tables = [{b["messages"][-1]["content"][:9] for b in stub.bodies} for stub in (one, two)]
-        assert not tables[0] & tables[1]
-
-
-def test_a_replica_that_is_much_busier_loses_its_preference():
-    replicas = Replicas([Replica("a", None), Replica("b", None)])
-    taken = [replicas.take("same prefix").url for _ in range(40)]
-    assert abs(taken.count("a") - taken.count("b")) <= 10
-
-
-def test_a_replica_that_failed_is_left_alone_and_comes_back():
-    clock = Clock()
-    replicas = Replicas([Replica("a", None), Replica("b", None)], clock=clock)
-    first = replicas.take("p")
-    replicas.release(first, Fault.UNREACHABLE)
-    other = replicas.take("p")
-    assert other is not first
-    replicas.release(other, None)
-    clock.now = 60.0
-    assert replicas.take("p") is first
-
-
 def test_closing_ends_waiting_at_once(stub):
     stub.stop()
     engine = Served("m", (stub.url,), patience=Patience(first=60.0, longest=60.0))
@@ -439,18 +365,6 @@ def test_closing_ends_waiting_at_once(stub):
     thread.join(10)
     assert not thread.is_alive()
     assert len(failed) == 1
-
-
-def test_no_more_connections_are_open_than_allowed():
-    with Stub(latency=0.05) as stub:
-        engine = served(stub.url, max_connections=3)
-        threads = [threading.Thread(target=engine.complete, args=(request(str(i)),)) for i in range(12)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(10)
-        assert len(stub.bodies) == 12
-        assert stub.most_at_once <= 3
 
 
 def test_thinking_is_kept_apart_from_the_answer(stub):

@@ -10,27 +10,11 @@ from abduce.programs.precedents import PrecedentVote
 from abduce.retrievers.bm25 import BM25Retriever
 from abduce.signatures.types import SourceContext
 from abduce.tagging.calibration import Calibration
-from abduce.tagging.inputs import is_document
 from abduce.tagging.precedents import read_precedents
 from abduce.tagging.tags_file import COLUMNS
+from made_tagged_page import filing
 
 LABELS = {"Assets": "Assets", "Cash": "Cash", "Revenues": "Revenues", "Debt": "Long term debt"}
-
-
-def filing(name, year, values, company="Acme Widgets Inc.", extra=""):
-    rows = "".join(
-        f'<tr><td>{label}</td><td>$</td><td><ix:nonFraction name="{tag}" contextRef="c" unitRef="usd">{value}'
-        f'</ix:nonFraction></td><td>$</td><td><ix:nonFraction name="{tag}" contextRef="p" unitRef="usd">'
-        f"{before}</ix:nonFraction></td></tr>"
-        for label, tag, value, before in values
-    )
-    return f"""<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"
- xmlns:us-gaap="http://fasb.org/us-gaap/{year}"><body><div style="display:none"><ix:header><ix:hidden>
-<ix:nonNumeric name="dei:EntityRegistrantName" contextRef="c">{company}</ix:nonNumeric></ix:hidden>
-</ix:header></div>
-<p>Statement {name} (in millions)</p>
-<table><tr><td></td><td colspan="2">{year}</td><td colspan="2">{int(year) - 1}</td></tr>{rows}</table>{extra}
-</body></html>"""
 
 
 NEW = [("Turnover", "us-gaap:Revenues", "510", "400"), ("Borrowings", "us-gaap:Debt", "70", "66")]
@@ -399,15 +383,6 @@ def test_bad_input_is_one_line(folder, monkeypatch, options, what, message):
 def test_a_fact_that_is_not_there_cannot_be_explained(folder):
     with pytest.raises(InputError, match="no fact 'zzz'"):
         tagger(folder).explain(folder / "new.htm", "zzz")
-
-
-def test_what_is_a_document(tmp_path):
-    (tmp_path / "facts.csv").write_text("fact_id,value\n1,2\n")
-    (tmp_path / "sheet.csv").write_text("name,2024\nCash,2\n")
-    assert not is_document(tmp_path / "facts.csv")
-    assert is_document(tmp_path / "sheet.csv")
-    assert is_document(tmp_path / "x.htm.gz")
-    assert not is_document(tmp_path / "facts.jsonl.gz")
 
 
 def test_an_option_that_there_is_not_is_refused(folder):

@@ -300,21 +300,6 @@ def test_retried_and_outdated_records_are_not_exported(tmp_path: Path) -> None:
     assert [r["id"] for r in fewer.records("a")] == ["e0", "e1", "e2"]
 
 
-def test_foreign_trec_files(tmp_path: Path) -> None:
-    (tmp_path / "a.trec").write_text("q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.0 x\n")
-    (tmp_path / "qrels").write_text("q1 0 d2 1\nq2 0 d9 1\nq3 0 d1 0\n")
-    [summary] = read_trec([tmp_path / "a.trec"], tmp_path / "qrels").summary()["rows"]
-    assert (summary["n"], summary["MRR"], summary["R@10"]) == (2, 0.25, 0.5)
-    (tmp_path / "b.trec").write_text("other Q0 d1 1 2.0 x\n")
-    with pytest.raises(InputError, match="answers none of the queries"):
-        read_trec([tmp_path / "b.trec"], tmp_path / "qrels")
-    with pytest.raises(InputError, match="same name"):
-        read_trec([tmp_path / "a.trec"] * 2, tmp_path / "qrels")
-    (tmp_path / "none").write_text("q1 0 d2 0\n")
-    with pytest.raises(InputError, match="no query with a relevant document"):
-        read_trec([tmp_path / "a.trec"], tmp_path / "none")
-
-
 @pytest.fixture
 def app() -> typer.Typer:
     app = typer.Typer()
