@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from abduce.documents import grid, headers, sections
+from abduce.documents import chains, grid, sections
 from abduce.documents.grid import GridBuilder
 from abduce.documents.headers import locate
 from abduce.retrievers.errors import InputError
@@ -74,8 +74,8 @@ def test_work_grows_with_the_table(shape):
 def test_headers_do_not_grow_with_the_rows_above(shape):
     for place, _ in shape(500)():
         for header in (place.row_header, place.column_header):
-            assert len(header.split(" | ")) <= headers.MAX_PARTS
-            assert len(header) <= headers.MAX_HEADER
+            assert len(header.split(" | ")) <= chains.MAX_PARTS
+            assert len(header) <= chains.MAX_HEADER
         assert len(place.row_header.split(" | ")) <= sections.MAX_NESTED + 1
     assert place.row_header.endswith("x499")
 
@@ -90,9 +90,9 @@ def test_the_nearest_sections_and_headings_are_kept():
 def test_long_texts_in_headers_are_cut():
     lines = [["", "w" * 5000], *([f"{'s' * 5000}{i}", ""] for i in range(5)), ["l" * 5000, "5"]]
     (place, _) = read(grid_of(lines))[0]
-    assert place.column_header == "w" * headers.MAX_PART
-    assert len(place.row_header) <= headers.MAX_HEADER + 3
-    assert place.row_header.endswith("l" * headers.MAX_PART)
+    assert place.column_header == "w" * chains.MAX_PART
+    assert len(place.row_header) <= chains.MAX_HEADER + 3
+    assert place.row_header.endswith("l" * chains.MAX_PART)
 
 
 def test_the_cells_of_a_column_share_their_header():
